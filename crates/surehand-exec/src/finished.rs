@@ -1,0 +1,78 @@
+//! What came of a run.
+
+use std::{path::PathBuf, time::Duration};
+
+/// The end of a run.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    /// How the process ended.
+    pub ended: Ended,
+    /// The timeout passed and the tree was killed.
+    pub timed_out: bool,
+    /// The run was withdrawn and the tree was killed.
+    pub cancelled: bool,
+    /// How many processes were still alive when the command itself had ended by itself; they were killed.
+    pub left_behind: u32,
+    /// From start to end.
+    pub duration: Duration,
+    /// Standard output.
+    pub stdout: Captured,
+    /// Standard error.
+    pub stderr: Captured,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// It exited with this code.
+    Exited(i32),
+    /// It was ended by this signal, by number.
+    Signaled(i32),
+    /// It never ran.
+    NotStarted(StartError),
+    /// It was killed with its tree because its reaper or the spawner died; how it ended is not known.
+    Lost,
+}
+
+/// Why a process never ran.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{cause}")]
+pub struct StartError {
+    /// The kind of fault.
+    pub kind: StartErrorKind,
+    /// The precise cause, for example `the working directory /x does not exist`.
+    pub cause: String,
+}
+
+/// A kind of fault on starting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartErrorKind {
+    /// The program, its `#!` interpreter, or the working directory does not exist (ENOENT).
+    NotFound,
+    /// It exists and may not be executed (EACCES).
+    Denied,
+    /// Arguments and environment are too large for the kernel (E2BIG).
+    TooBig,
+    /// Anything else, by errno name.
+    Other(i32),
+}
+
+/// One stream of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Captured {
+    /// The end of the stream as text: valid UTF-8 (U+FFFD for what was not), a byte-order mark at the start
+    /// dropped, escape sequences removed, lines rewritten by carriage returns folded.
+    pub text: String,
+    /// How many UTF-16 code units of such text came before `text`.
+    pub dropped_chars: u64,
+    /// How many bytes the process wrote.
+    pub total_bytes: u64,
+    /// How many bytes from the beginning are kept, after filtering.
+    pub kept_bytes: u64,
+    /// SHA-256 of what is kept.
+    pub sha256: [u8; 32],
+    /// What is kept, where it is small.
+    pub inline: Option<Vec<u8>>,
+    /// The file with what is kept, where it is not small.
+    pub spool: Option<PathBuf>,
+}
