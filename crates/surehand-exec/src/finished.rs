@@ -53,9 +53,51 @@ pub enum StartErrorKind {
     Denied,
     /// Arguments and environment are too large for the kernel (E2BIG).
     TooBig,
-    /// Anything else, by errno name.
+    /// Anything else, by errno.
     Other(i32),
 }
+
+impl StartErrorKind {
+    /// The kind of an errno.
+    #[must_use]
+    pub fn from_errno(errno: i32) -> Self {
+        match errno {
+            ENOENT => Self::NotFound,
+            EACCES => Self::Denied,
+            E2BIG => Self::TooBig,
+            other => Self::Other(other),
+        }
+    }
+
+    /// The errno of a kind.
+    #[must_use]
+    pub fn errno(self) -> i32 {
+        match self {
+            Self::NotFound => ENOENT,
+            Self::Denied => EACCES,
+            Self::TooBig => E2BIG,
+            Self::Other(errno) => errno,
+        }
+    }
+
+    /// The name that programmers know the kind by, for example `ENOENT`.
+    #[must_use]
+    pub fn errno_name(self) -> String {
+        match self {
+            Self::NotFound => "ENOENT".to_owned(),
+            Self::Denied => "EACCES".to_owned(),
+            Self::TooBig => "E2BIG".to_owned(),
+            Self::Other(ENOTDIR) => "ENOTDIR".to_owned(),
+            Self::Other(errno) => format!("errno {errno}"),
+        }
+    }
+}
+
+// The same numbers on Linux, macOS and the BSDs (errno(3)).
+const ENOENT: i32 = 2;
+const E2BIG: i32 = 7;
+const EACCES: i32 = 13;
+const ENOTDIR: i32 = 20;
 
 /// One stream of a run.
 #[derive(Debug, Clone, Default)]

@@ -9,10 +9,29 @@
 //! This crate must never leave a process behind, hold more output in memory than its limits say, wait for
 //! a pipe that a stranger holds, pass on a `SUREHAND_*` variable, or give a value to a shell.
 
+mod capture;
+mod clean;
 mod command;
+mod confine;
+mod executor;
 mod finished;
+mod launch;
 mod limits;
+mod pool;
+mod reaper;
+mod run;
+mod spawner;
+mod spool;
+mod supervise;
+mod sys;
+mod tail;
+mod take_over;
+mod tree;
+mod wire;
 
 pub use command::{Command, Confinement, Stdin};
+pub use executor::{ExecError, Executor, ExecutorConfig};
 pub use finished::{Captured, Ended, Finished, StartError, StartErrorKind};
 pub use limits::Limits;
+pub use run::{Filter, LineSink, MakeFilter, Run, Stream};
+pub use take_over::take_over;

@@ -21,7 +21,7 @@ impl Default for Limits {
     /// 300 s, then 1.2 s of grace; 0.2 s of drain; 60,000 units of tail; 64 MiB of spool.
     fn default() -> Self {
         Self {
-            timeout: Duration::from_secs(300),
+            timeout: Duration::from_mins(5),
             grace: Duration::from_millis(1200),
             drain: Duration::from_millis(200),
             tail_chars: 60_000,

@@ -1,0 +1,154 @@
+//! Reading one stream of a run.
+
+use std::{io, time::Duration};
+
+use tokio::{net::unix::pipe, time::Instant};
+
+use crate::{
+    Captured,
+    clean::{Cleaner, LineEnded},
+    run::{Filter, LineSink, Stream},
+    spool::Spool,
+    tail::Tail,
+};
+
+/// Large enough that a fast writer is seldom waited for.
+pub(crate) const READ_SIZE: usize = 256 << 10;
+
+/// One stream: from the pipe through the filter into spool and tail.
+pub(crate) struct Capture {
+    stream: Stream,
+    /// None once the stream has ended.
+    pipe: Option<pipe::Receiver>,
+    filter: Option<Box<dyn Filter>>,
+    filtered: Vec<u8>,
+    spool: Spool,
+    cleaner: Cleaner,
+    total: u64,
+    latest: Option<Latest>,
+}
+
+/// Reports the newest line now and then.
+struct Latest {
+    sink: LineSink,
+    every: Duration,
+    next: Instant,
+}
+
+impl Capture {
+    pub(crate) fn new(
+        stream: Stream,
+        pipe: pipe::Receiver,
+        filter: Option<Box<dyn Filter>>,
+        spool: Spool,
+        tail_chars: usize,
+        lines: Option<(LineSink, Option<Duration>)>,
+    ) -> Self {
+        let (each, latest) = match lines {
+            None => (None, None),
+            Some((sink, None)) => (
+                Some(Box::new(move |line: &str| sink(stream, line)) as LineEnded),
+                None,
+            ),
+            Some((sink, Some(every))) => (
+                None,
+                Some(Latest {
+                    sink,
+                    every,
+                    next: Instant::now(),
+                }),
+            ),
+        };
+        Self {
+            stream,
+            pipe: Some(pipe),
+            filter,
+            filtered: Vec::new(),
+            spool,
+            cleaner: Cleaner::new(Tail::new(tail_chars), each),
+            total: 0,
+            latest,
+        }
+    }
+
+    /// Whether the stream has not ended.
+    pub(crate) fn is_open(&self) -> bool {
+        self.pipe.is_some()
+    }
+
+    /// Waits until something can be read, and reads it.
+    pub(crate) async fn pump(&mut self, buffer: &mut [u8]) {
+        let Some(pipe) = &self.pipe else {
+            return std::future::pending().await;
+        };
+        if pipe.readable().await.is_ok() {
+            self.read(buffer, 1);
+        } else {
+            self.pipe = None;
+        }
+    }
+
+    /// Reads what is there, without waiting, up to so many buffers.
+    pub(crate) fn read(&mut self, buffer: &mut [u8], buffers: usize) {
+        for _ in 0..buffers {
+            let Some(pipe) = &self.pipe else {
+                return;
+            };
+            match pipe.try_read(buffer) {
+                Ok(0) => self.pipe = None,
+                Ok(count) => self.take(&buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => self.pipe = None,
+            }
+        }
+    }
+
+    /// Lets others follow what is kept.
+    pub(crate) fn show(&mut self) {
+        self.spool.show();
+    }
+
+    fn take(&mut self, piece: &[u8]) {
+        self.total += piece.len() as u64;
+        match &mut self.filter {
+            None => {
+                self.spool.push(piece);
+                self.cleaner.feed(piece);
+            }
+            Some(filter) => {
+                self.filtered.clear();
+                filter.feed(piece, &mut self.filtered);
+                self.spool.push(&self.filtered);
+                self.cleaner.feed(&self.filtered);
+            }
+        }
+        if let Some(latest) = &mut self.latest {
+            let now = Instant::now();
+            if now >= latest.next {
+                latest.next = now + latest.every;
+                (latest.sink)(self.stream, &self.cleaner.latest_line());
+            }
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> Captured {
+        if let Some(filter) = &mut self.filter {
+            self.filtered.clear();
+            filter.finish(&mut self.filtered);
+            self.spool.push(&self.filtered);
+            self.cleaner.feed(&self.filtered);
+        }
+        let (text, dropped_chars) = self.cleaner.finish();
+        let spooled = self.spool.finish();
+        Captured {
+            text,
+            dropped_chars,
+            total_bytes: self.total,
+            kept_bytes: spooled.kept,
+            sha256: spooled.sha256,
+            inline: spooled.inline,
+            spool: spooled.path,
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Confinement of a process and all its descendants by the kernel.
+//!
+//! Paths, signals and abstract sockets by Landlock (landlock(7)), sockets by seccomp (seccomp(2)). What is
+//! refused answers EACCES, or EPERM for signals; what could make a socket by another way (`io_uring`)
+//! answers ENOSYS.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+};
+
+use landlock::{
+    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    RulesetCreatedAttr, RulesetStatus, Scope,
+};
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, sock_filter};
+
+use crate::Confinement;
+
+/// The oldest Landlock that also guards renaming between folders and truncation.
+const REQUIRED: ABI = ABI::V3;
+/// The first Landlock that also guards signals and abstract sockets.
+const SCOPED: ABI = ABI::V6;
+
+/// What every program needs to be loaded at all: read and execute.
+const SYSTEM: &[&str] = &["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr"];
+/// What most programs read when they start.
+const SYSTEM_FILES: &[&str] = &[
+    "/etc/ld.so.cache",
+    "/etc/ld.so.preload",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/localtime",
+    "/etc/alternatives",
+    "/etc/nsswitch.conf",
+    "/etc/passwd",
+    "/etc/group",
+    "/dev/zero",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/full",
+];
+/// What programs write to without meaning anything by it.
+const SINKS: &[&str] = &["/dev/null"];
+/// What programs with a network need to read.
+const NETWORK_FILES: &[&str] = &[
+    "/etc/hosts",
+    "/etc/host.conf",
+    "/etc/resolv.conf",
+    "/etc/gai.conf",
+    "/etc/services",
+    "/etc/protocols",
+    "/etc/ssl",
+    "/etc/pki",
+    "/etc/ca-certificates",
+    "/run/systemd/resolve",
+];
+
+impl Confinement {
+    /// Whether this machine's kernel can enforce it.
+    ///
+    /// # Errors
+    /// In words for a person, what is missing.
+    pub fn enforceable(&self) -> Result<(), String> {
+        Ruleset::default()
+            .set_compatibility(CompatLevel::HardRequirement)
+            .handle_access(AccessFs::from_all(REQUIRED))
+            .and_then(Ruleset::create)
+            .map_err(|_| {
+                "this kernel cannot confine paths: Landlock version 3 (Linux 6.2) or newer is needed"
+                    .to_owned()
+            })?;
+        if !self.network {
+            socket_filters().map_err(|error| format!("this machine cannot confine sockets: {error}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// A confinement that is ready to be entered.
+pub(crate) struct Sealed {
+    confinement: Confinement,
+    program: PathBuf,
+    sockets: Vec<BpfProgram>,
+}
+
+/// Makes everything ready that can fail early.
+pub(crate) fn prepare(confinement: &Confinement, program: &Path) -> io::Result<Sealed> {
+    confinement.enforceable().map_err(io::Error::other)?;
+    Ok(Sealed {
+        confinement: confinement.clone(),
+        program: program.to_owned(),
+        sockets: if confinement.network {
+            Vec::new()
+        } else {
+            socket_filters()?
+        },
+    })
+}
+
+impl Sealed {
+    /// Confines this process for good.
+    pub(crate) fn enter(&self) -> io::Result<()> {
+        self.restrict_paths().map_err(io::Error::other)?;
+        for filter in &self.sockets {
+            seccompiler::apply_filter(filter).map_err(io::Error::other)?;
+        }
+        Ok(())
+    }
+
+    fn restrict_paths(&self) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let all = AccessFs::from_all(REQUIRED);
+        let read = AccessFs::from_read(REQUIRED);
+        let mut rules = Ruleset::default()
+            .set_compatibility(CompatLevel::HardRequirement)
+            .handle_access(all)?
+            .set_compatibility(CompatLevel::BestEffort)
+            .handle_access(AccessFs::from_all(SCOPED))?
+            .scope(Scope::from_all(SCOPED))?
+            .create()?
+            .set_compatibility(CompatLevel::HardRequirement);
+        let network: &[&str] = if self.confinement.network {
+            NETWORK_FILES
+        } else {
+            &[]
+        };
+        for path in SYSTEM.iter().chain(SYSTEM_FILES).chain(network) {
+            // Not every system has every one of these; what is not there needs no rule.
+            if Path::new(path).exists() {
+                rules = rules.add_rule(rule(Path::new(path), read)?)?;
+            }
+        }
+        for path in SINKS {
+            rules = rules.add_rule(rule(Path::new(path), all)?)?;
+        }
+        rules = rules.add_rule(rule(&self.program, read)?)?;
+        for path in &self.confinement.read {
+            rules = rules.add_rule(rule(path, read)?)?;
+        }
+        for path in &self.confinement.write {
+            rules = rules.add_rule(rule(path, all)?)?;
+        }
+        let status = rules.restrict_self()?;
+        if status.ruleset == RulesetStatus::NotEnforced || !status.no_new_privs {
+            return Err("the kernel did not take the confinement".into());
+        }
+        Ok(())
+    }
+}
+
+/// A rule for a path; for a file, without the rights that only folders have.
+fn rule(
+    path: &Path,
+    access: BitFlags<AccessFs>,
+) -> Result<PathBeneath<PathFd>, Box<dyn std::error::Error + Send + Sync>> {
+    let opened = PathFd::new(path).map_err(|error| format!("confine: {}: {error}", path.display()))?;
+    let allowed = if path.is_dir() {
+        access
+    } else {
+        access & AccessFs::from_file(REQUIRED)
+    };
+    Ok(PathBeneath::new(opened, allowed))
+}
+
+/// Refuses to make sockets of any family (through a Unix socket a process could reach a service of the host),
+/// and what could make one by another way.
+fn socket_filters() -> io::Result<Vec<BpfProgram>> {
+    Ok(vec![
+        refuse(libc::SYS_socket, libc::EACCES)?,
+        refuse(libc::SYS_io_uring_setup, libc::ENOSYS)?,
+        refuse_other_numbering(),
+    ])
+}
+
+/// A filter that lets one system call fail. A call in the numbering of another architecture ends the process.
+fn refuse(call: libc::c_long, errno: i32) -> io::Result<BpfProgram> {
+    let architecture = std::env::consts::ARCH.try_into().map_err(io::Error::other)?;
+    SeccompFilter::new(
+        BTreeMap::from([(call, Vec::new())]),
+        SeccompAction::Allow,
+        SeccompAction::Errno(errno.unsigned_abs()),
+        architecture,
+    )
+    .and_then(TryInto::try_into)
+    .map_err(io::Error::other)
+}
+
+/// Refuses the x32 numbering of `x86_64`, which names the same calls by other numbers of the same architecture.
+/// No call of any other architecture has such a number.
+fn refuse_other_numbering() -> BpfProgram {
+    const LOAD_NUMBER: u16 = 0x20;
+    const JUMP_IF_AT_LEAST: u16 = 0x35;
+    const RETURN: u16 = 0x06;
+    const X32_BIT: u32 = 0x4000_0000;
+    let statement = |code, jf, k| sock_filter { code, jt: 0, jf, k };
+    vec![
+        statement(LOAD_NUMBER, 0, 0),
+        statement(JUMP_IF_AT_LEAST, 1, X32_BIT),
+        statement(RETURN, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs()),
+        statement(RETURN, 0, libc::SECCOMP_RET_ALLOW),
+    ]
+}

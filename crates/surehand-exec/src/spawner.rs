@@ -1,0 +1,178 @@
+//! The spawner: keeps reapers ready and picks up after one that was killed.
+//!
+//! It is the embedding program, executed again, with one thread and one socket (as its standard input). For
+//! every byte that it reads it forks a reaper and sends the server the other end of that reaper's socket. It
+//! ends when its socket does.
+
+use std::{
+    collections::HashSet,
+    io,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::net::UnixStream,
+    },
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    process::Pid,
+};
+
+use crate::{reaper::Reaper, sys, tree, wire};
+
+/// Longer than a reaper needs for its tree.
+const LONGEST_END: Duration = Duration::from_secs(15);
+
+/// Does all of the spawner's work and ends the process.
+pub(crate) fn work() -> ! {
+    // Nobody is left to tell when this fails: the server sees the socket end and says so.
+    let code = i32::from(serve().is_err());
+    sys::exit_now(code)
+}
+
+struct Spawner {
+    server: UnixStream,
+    child_signal: OwnedFd,
+    /// Every reaper reads this; it ends when the spawner, its only writer, does.
+    life_line: OwnedFd,
+    life: OwnedFd,
+    reapers: HashSet<Pid>,
+}
+
+fn serve() -> io::Result<()> {
+    sys::close_inherited_descriptors()?;
+    let server = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    // A terminal's signals are for the server, which ends its runs in order.
+    rustix::process::setsid()?;
+    sys::block_signals()?;
+    tree::adopt_orphans()?;
+    let (life_line, life) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    rustix::stdio::dup2_stdin(null()?)?;
+    Spawner {
+        server,
+        child_signal: sys::child_signal_descriptor()?,
+        life_line,
+        life,
+        reapers: HashSet::new(),
+    }
+    .run()
+}
+
+impl Spawner {
+    fn run(mut self) -> io::Result<()> {
+        loop {
+            let (asked, child) = self.wait()?;
+            if child {
+                self.pick_up();
+            }
+            if asked {
+                let mut wanted = [0; 64];
+                match rustix::io::read(&self.server, &mut wanted) {
+                    Ok(0) => return self.end(),
+                    Ok(count) => {
+                        for _ in wanted[..count].iter().filter(|byte| **byte == wire::MORE) {
+                            self.make_reaper()?;
+                        }
+                    }
+                    Err(rustix::io::Errno::INTR) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+    }
+
+    /// The server is gone. Every reaper sees that by itself and kills its tree; one that was killed as well
+    /// leaves its tree here, so this process must be the last to go.
+    fn end(mut self) -> io::Result<()> {
+        let begun = Instant::now();
+        self.life = null()?;
+        while !self.reapers.is_empty() && begun.elapsed() < LONGEST_END {
+            let mut descriptors = [PollFd::from_borrowed_fd(self.child_signal.as_fd(), PollFlags::IN)];
+            let _ = poll(
+                &mut descriptors,
+                Some(&Timespec {
+                    tv_sec: 0,
+                    tv_nsec: 100_000_000,
+                }),
+            );
+            self.pick_up();
+        }
+        Ok(())
+    }
+
+    fn wait(&self) -> io::Result<(bool, bool)> {
+        let mut descriptors = [
+            PollFd::from_borrowed_fd(self.server.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(self.child_signal.as_fd(), PollFlags::IN),
+        ];
+        match poll(&mut descriptors, None) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok((
+            !descriptors[0].revents().is_empty(),
+            !descriptors[1].revents().is_empty(),
+        ))
+    }
+
+    fn make_reaper(&mut self) -> io::Result<()> {
+        let (ours, reapers) = UnixStream::pair()?;
+        // The reaper needs a signal descriptor of its own: one made here would report this process's children.
+        match sys::fork()? {
+            sys::Fork::Parent(pid) => {
+                self.reapers.insert(pid);
+                wire::send_with_descriptors(&self.server, &[wire::MORE], &[ours.as_fd()])?;
+                Ok(())
+            }
+            sys::Fork::Child => {
+                drop(ours);
+                self.become_reaper(reapers)
+            }
+        }
+    }
+
+    /// In the new process: lets go of what is the spawner's, above all of the writing end of the life line.
+    fn become_reaper(&mut self, server: UnixStream) -> ! {
+        let replaced = (|| {
+            self.life = null()?;
+            self.server = UnixStream::from(null()?);
+            io::Result::Ok(Reaper {
+                server,
+                life_line: self.life_line.try_clone()?,
+                child_signal: sys::child_signal_descriptor()?,
+            })
+        })();
+        match replaced {
+            Ok(reaper) => reaper.work(),
+            Err(_) => sys::exit_now(1),
+        }
+    }
+
+    /// Waits for reapers that have ended. One that was killed leaves its tree to this process: kills it.
+    fn pick_up(&mut self) {
+        let mut buffer = [0_u8; 1024];
+        while rustix::io::read(&self.child_signal, &mut buffer).is_ok_and(|read| read > 0) {}
+        let mut orphans = false;
+        tree::reap(|pid, status| {
+            let well = self.reapers.remove(&pid) && status.exit_status() == Some(0);
+            orphans |= !well;
+        });
+        if orphans {
+            let mut gone = Vec::new();
+            tree::kill_all(tree::own_pid(), &self.reapers, |pid, _| gone.push(pid));
+            for pid in gone {
+                self.reapers.remove(&pid);
+            }
+        }
+    }
+}
+
+/// A descriptor that holds nothing open.
+fn null() -> io::Result<OwnedFd> {
+    Ok(rustix::fs::open(
+        "/dev/null",
+        rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC,
+        rustix::fs::Mode::empty(),
+    )?)
+}

@@ -1,0 +1,402 @@
+//! Following one run from the server's side: its output, its end, its deadline.
+
+use std::{
+    io,
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::net::UnixStream as BlockingStream,
+    },
+    sync::Arc,
+    time::Duration,
+};
+
+use rustix::{
+    fs::{Mode, OFlags},
+    pipe::PipeFlags,
+};
+use tokio::{
+    io::AsyncWriteExt,
+    net::{UnixStream, unix::pipe},
+    time::{Instant, sleep_until},
+};
+
+use crate::{
+    Command, Ended, ExecError, Finished, Run, Stdin, Stream,
+    capture::{Capture, READ_SIZE},
+    pool::{Pool, Spawner},
+    spool::Spool,
+    wire::{self, Report, StartRequest},
+};
+
+/// Pipes of this size let a fast writer go on while the server is busy.
+const PIPE_SIZE: usize = 1 << 20;
+/// After this long a run's output is put where another process can follow it.
+const SHOW_AFTER: Duration = Duration::from_millis(150);
+/// How long after SIGKILL the tree may take to vanish before the answer is given all the same.
+const KILL_WAIT: Duration = Duration::from_millis(400);
+/// How much is read at the end without waiting: more than a pipe holds.
+const LAST_BUFFERS: usize = 2 * PIPE_SIZE / READ_SIZE;
+/// Further in the future than any run lasts.
+const FAR: Duration = Duration::from_hours(24 * 365);
+
+/// How often a run is handed to another reaper because the first was gone before it began.
+const TRIES: usize = 3;
+
+pub(crate) async fn supervise(pool: &Pool, run: Run) -> Result<Finished, ExecError> {
+    let request = request(&run.command)?;
+    let mut run = run;
+    for _ in 0..TRIES {
+        let (reaper, spawner) = pool.reaper().await?;
+        match begin(run, &request, reaper, spawner).await?.follow().await {
+            Followed::Finished(finished) => return Ok(*finished),
+            Followed::NeverBegun(again) => run = *again,
+        }
+    }
+    Err(ExecError::Spawner("its reapers end before they begin".to_owned()))
+}
+
+async fn begin(
+    run: Run,
+    request: &StartRequest,
+    reaper: BlockingStream,
+    spawner: Arc<Spawner>,
+) -> Result<Supervisor, ExecError> {
+    let stdin = stdin(&run.command.stdin)?;
+    let (stdout, stdout_end) = output_pipe()?;
+    let (stderr, stderr_end) = output_pipe()?;
+    let begun = Instant::now();
+    let reaper = Link::start(
+        reaper,
+        request,
+        &[stdin.as_fd(), stdout_end.as_fd(), stderr_end.as_fd()],
+    )
+    .await?;
+    Ok(Supervisor {
+        stdout: capture(&run, Stream::Stdout, stdout),
+        stderr: capture(&run, Stream::Stderr, stderr),
+        reaper,
+        _spawner: RefillAtEnd(spawner),
+        begun,
+        phase: Phase::Running,
+        next: begun + run.limits.timeout.min(FAR),
+        show: begun + SHOW_AFTER,
+        started: false,
+        ended: None,
+        empty: false,
+        left_behind: 0,
+        timed_out: false,
+        cancelled: false,
+        run,
+    })
+}
+
+/// What came of handing a run to a reaper.
+enum Followed {
+    Finished(Box<Finished>),
+    /// The reaper was gone before it started anything.
+    NeverBegun(Box<Run>),
+}
+
+/// Where a run is on its way to the end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Until the timeout.
+    Running,
+    /// SIGTERM was sent; until the grace is over.
+    Terminating,
+    /// The command has ended by itself; its streams are read until the drain is over.
+    Draining,
+    /// SIGKILL was ordered; until the tree is gone.
+    Killing,
+    /// Over.
+    Done,
+}
+
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says another thing that has happened"
+)]
+struct Supervisor {
+    run: Run,
+    stdout: Capture,
+    stderr: Capture,
+    reaper: Link,
+    _spawner: RefillAtEnd,
+    begun: Instant,
+    phase: Phase,
+    /// When the phase ends.
+    next: Instant,
+    show: Instant,
+    /// The command was started.
+    started: bool,
+    ended: Option<Ended>,
+    /// No process of the tree is left.
+    empty: bool,
+    left_behind: u32,
+    timed_out: bool,
+    cancelled: bool,
+}
+
+/// Asks for new reapers only when the run is over, so as not to take time from the start of the command.
+struct RefillAtEnd(Arc<Spawner>);
+
+impl Drop for RefillAtEnd {
+    fn drop(&mut self) {
+        self.0.refill();
+    }
+}
+
+impl Supervisor {
+    async fn follow(mut self) -> Followed {
+        let mut buffer = vec![0; READ_SIZE];
+        let mut other = vec![0; READ_SIZE];
+        let cancel = self.run.cancel.clone();
+        let mut shown = false;
+        while self.phase != Phase::Done {
+            if self.reaper.closed && !self.started && self.ended.is_none() {
+                return Followed::NeverBegun(Box::new(self.run));
+            }
+            tokio::select! {
+                report = self.reaper.report(), if !self.reaper.closed => self.take(report),
+                () = self.stdout.pump(&mut buffer), if self.stdout.is_open() => {}
+                () = self.stderr.pump(&mut other), if self.stderr.is_open() => {}
+                () = cancel.cancelled(), if !self.cancelled && self.phase == Phase::Running => {
+                    self.cancelled = true;
+                    self.terminate().await;
+                }
+                () = sleep_until(self.next) => self.phase_over().await,
+                () = sleep_until(self.show), if !shown => {
+                    shown = true;
+                    self.stdout.show();
+                    self.stderr.show();
+                }
+            }
+            let closed = !self.stdout.is_open() && !self.stderr.is_open();
+            if self.empty && self.ended.is_some() && closed {
+                self.phase = Phase::Done;
+            }
+        }
+        self.stdout.read(&mut buffer, LAST_BUFFERS);
+        self.stderr.read(&mut buffer, LAST_BUFFERS);
+        Followed::Finished(Box::new(Finished {
+            ended: self.ended.unwrap_or(Ended::Lost),
+            timed_out: self.timed_out,
+            cancelled: self.cancelled,
+            left_behind: self.left_behind,
+            duration: self.begun.elapsed(),
+            stdout: self.stdout.finish(),
+            stderr: self.stderr.finish(),
+        }))
+    }
+
+    fn take(&mut self, report: Option<Report>) {
+        match report {
+            Some(Report::Started) => self.started = true,
+            Some(Report::Ended { ended, remaining }) => {
+                self.ended = Some(ended);
+                self.empty = !remaining;
+                if self.phase == Phase::Running {
+                    self.enter(Phase::Draining, self.run.limits.drain);
+                } else if self.empty && self.phase != Phase::Draining {
+                    // The tree went in answer to a signal: nothing of it holds the streams.
+                    self.enter(Phase::Draining, self.run.limits.drain);
+                }
+            }
+            Some(Report::Empty { killed }) => {
+                self.empty = true;
+                if !self.timed_out && !self.cancelled {
+                    self.left_behind = killed;
+                }
+                // What still holds the streams now is a stranger.
+                let drain = if self.phase == Phase::Killing {
+                    Duration::ZERO
+                } else {
+                    self.run.limits.drain
+                };
+                if self.phase != Phase::Draining {
+                    self.enter(Phase::Draining, drain);
+                }
+            }
+            Some(Report::Orphaned) => {
+                self.ended = Some(Ended::Lost);
+                self.enter(Phase::Killing, KILL_WAIT);
+            }
+            None if !self.started && self.ended.is_none() => {}
+            // The reaper is gone. After a last report that is its way; before it, it was killed, and the spawner
+            // kills the tree.
+            None => {
+                self.ended.get_or_insert(Ended::Lost);
+                if !self.empty {
+                    self.empty = true;
+                    self.enter(Phase::Draining, KILL_WAIT);
+                }
+            }
+        }
+    }
+
+    async fn phase_over(&mut self) {
+        match self.phase {
+            Phase::Running => {
+                self.timed_out = true;
+                self.terminate().await;
+            }
+            Phase::Terminating => self.kill().await,
+            Phase::Draining if !self.empty => self.kill().await,
+            Phase::Draining | Phase::Killing | Phase::Done => self.phase = Phase::Done,
+        }
+    }
+
+    async fn terminate(&mut self) {
+        self.reaper.send(wire::TERM).await;
+        self.enter(Phase::Terminating, self.run.limits.grace);
+    }
+
+    async fn kill(&mut self) {
+        self.reaper.send(wire::KILL).await;
+        self.enter(Phase::Killing, KILL_WAIT);
+    }
+
+    fn enter(&mut self, phase: Phase, length: Duration) {
+        self.phase = phase;
+        self.next = Instant::now() + length;
+    }
+}
+
+/// The socket to a reaper.
+struct Link {
+    socket: UnixStream,
+    received: Vec<u8>,
+    closed: bool,
+}
+
+impl Link {
+    /// Tells a reaper what to start.
+    async fn start(
+        reaper: BlockingStream,
+        request: &StartRequest,
+        streams: &[BorrowedFd<'_>],
+    ) -> io::Result<Self> {
+        let message = request.to_message();
+        // Directly: the socket is new and empty, and Tokio would first want to hear from the system that it is. When
+        // the reaper is gone, the end of the socket says so as well.
+        let sent = wire::send_with_descriptors(&reaper, &message, streams).unwrap_or(message.len());
+        reaper.set_nonblocking(true)?;
+        let mut link = Self {
+            socket: UnixStream::from_std(reaper)?,
+            received: Vec::new(),
+            closed: false,
+        };
+        let _ = link.socket.write_all(&message[sent..]).await;
+        Ok(link)
+    }
+
+    /// Gives an order. A reaper that cannot be reached is gone, which its socket tells by itself.
+    async fn send(&mut self, order: u8) {
+        let _ = self.socket.write_all(&wire::message(order, &[])).await;
+    }
+
+    /// The next report; None when there will be none.
+    async fn report(&mut self) -> Option<Report> {
+        loop {
+            match Report::take(&mut self.received) {
+                Ok(Some(report)) => return Some(report),
+                Ok(None) => {}
+                Err(_) => break,
+            }
+            if self.socket.readable().await.is_err() {
+                break;
+            }
+            match self.socket.try_read_buf(&mut self.received) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+                    ) => {}
+                Err(_) => break,
+            }
+        }
+        self.closed = true;
+        None
+    }
+}
+
+/// What a reaper is told. What no kernel could take is refused here.
+fn request(command: &Command) -> Result<StartRequest, ExecError> {
+    use std::os::unix::ffi::OsStrExt;
+    let has_nul = |text: &std::ffi::OsStr| text.as_bytes().contains(&0);
+    if has_nul(&command.program) || command.args.iter().any(|arg| has_nul(arg)) {
+        return Err(ExecError::Invalid(
+            "an argument contains a NUL character".to_owned(),
+        ));
+    }
+    if !command.cwd.is_absolute() {
+        return Err(ExecError::Invalid(format!(
+            "the working directory {} is not absolute",
+            command.cwd.display()
+        )));
+    }
+    for (name, value) in &command.env {
+        if name.is_empty() || name.as_bytes().contains(&b'=') || has_nul(name) || has_nul(value) {
+            return Err(ExecError::Invalid(format!(
+                "the environment variable {:?} has an impossible name or value",
+                name.to_string_lossy()
+            )));
+        }
+    }
+    Ok(StartRequest {
+        program: command.program.clone(),
+        args: command.args.clone(),
+        cwd: command.cwd.clone(),
+        env: command
+            .env
+            .iter()
+            .filter(|(name, _)| !name.as_bytes().starts_with(b"SUREHAND_"))
+            .cloned()
+            .collect(),
+        confinement: command.confinement.clone(),
+    })
+}
+
+fn stdin(stdin: &Stdin) -> io::Result<OwnedFd> {
+    match stdin {
+        Stdin::Null => Ok(rustix::fs::open(
+            "/dev/null",
+            OFlags::RDONLY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?),
+        Stdin::Bytes(bytes) => {
+            use std::io::{Seek, Write};
+            let memory = rustix::fs::memfd_create("stdin", rustix::fs::MemfdFlags::CLOEXEC)?;
+            let mut file = std::fs::File::from(memory);
+            file.write_all(bytes)?;
+            file.rewind()?;
+            Ok(file.into())
+        }
+    }
+}
+
+/// A pipe whose reading end does not block and whose writing end does.
+fn output_pipe() -> io::Result<(pipe::Receiver, OwnedFd)> {
+    let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+    // An ordinary user may have only so much memory in pipes; a smaller one works as well.
+    let _ = rustix::pipe::fcntl_setpipe_size(&reader, PIPE_SIZE);
+    rustix::io::ioctl_fionbio(&reader, true)?;
+    Ok((pipe::Receiver::from_owned_fd(reader)?, writer))
+}
+
+fn capture(run: &Run, stream: Stream, pipe: pipe::Receiver) -> Capture {
+    let name = match stream {
+        Stream::Stdout => "stdout",
+        Stream::Stderr => "stderr",
+    };
+    Capture::new(
+        stream,
+        pipe,
+        run.filter.as_ref().map(|make| make()),
+        Spool::new(run.folder.as_deref(), name, run.limits.spool_bytes),
+        run.limits.tail_chars,
+        run.lines.clone().map(|sink| (sink, run.lines_every)),
+    )
+}
