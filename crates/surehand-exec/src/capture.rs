@@ -12,8 +12,25 @@ use crate::{
     tail::Tail,
 };
 
+/// Enough for most runs.
+const FIRST_SIZE: usize = 8 << 10;
 /// Large enough that a fast writer is seldom waited for.
-pub(crate) const READ_SIZE: usize = 256 << 10;
+pub(crate) const LARGEST_SIZE: usize = 128 << 10;
+
+/// Where both streams are read into: small at first, large for a run that writes much.
+pub(crate) struct Buffer(Vec<u8>);
+
+impl Buffer {
+    pub(crate) fn new() -> Self {
+        Self(vec![0; FIRST_SIZE])
+    }
+
+    fn was_filled_by(&mut self, count: usize) {
+        if count == self.0.len() && count < LARGEST_SIZE {
+            self.0.resize(LARGEST_SIZE, 0);
+        }
+    }
+}
 
 /// One stream: from the pipe through the filter into spool and tail.
 pub(crate) struct Capture {
@@ -76,27 +93,28 @@ impl Capture {
         self.pipe.is_some()
     }
 
-    /// Waits until something can be read, and reads it.
-    pub(crate) async fn pump(&mut self, buffer: &mut [u8]) {
+    /// Waits until something can be read.
+    pub(crate) async fn readable(&mut self) {
         let Some(pipe) = &self.pipe else {
             return std::future::pending().await;
         };
-        if pipe.readable().await.is_ok() {
-            self.read(buffer, 1);
-        } else {
+        if pipe.readable().await.is_err() {
             self.pipe = None;
         }
     }
 
     /// Reads what is there, without waiting, up to so many buffers.
-    pub(crate) fn read(&mut self, buffer: &mut [u8], buffers: usize) {
-        for _ in 0..buffers {
+    pub(crate) fn read(&mut self, buffer: &mut Buffer, times: usize) {
+        for _ in 0..times {
             let Some(pipe) = &self.pipe else {
                 return;
             };
-            match pipe.try_read(buffer) {
+            match pipe.try_read(&mut buffer.0) {
                 Ok(0) => self.pipe = None,
-                Ok(count) => self.take(&buffer[..count]),
+                Ok(count) => {
+                    self.take(&buffer.0[..count]);
+                    buffer.was_filled_by(count);
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => self.pipe = None,

@@ -65,7 +65,11 @@ impl Cleaner {
 
     pub(crate) fn feed(&mut self, piece: &[u8]) {
         if self.cut.is_empty() {
-            self.decode(piece);
+            if self.is_simple() && is_plain_ascii(piece) {
+                self.plain(piece);
+            } else {
+                self.decode(piece);
+            }
         } else {
             let mut joined = std::mem::take(&mut self.cut);
             joined.extend_from_slice(piece);
@@ -77,7 +81,7 @@ impl Cleaner {
     pub(crate) fn latest_line(&self) -> String {
         match &self.rewriting {
             Some(rewriting) if !rewriting.line.is_empty() => rewriting.line.iter().collect(),
-            _ => self.tail.last_line().to_owned(),
+            _ => self.tail.last_line().into_owned(),
         }
     }
 
@@ -88,9 +92,9 @@ impl Cleaner {
         }
         self.append_rewritten();
         if let Some(line_ended) = &mut self.line_ended
-            && !self.tail.line().is_empty()
+            && !self.tail.is_at_line_start()
         {
-            line_ended(self.tail.line());
+            line_ended(&self.tail.line());
         }
         self.tail.finish()
     }
@@ -122,32 +126,37 @@ impl Cleaner {
         if std::mem::take(&mut self.at_start) {
             text = text.strip_prefix('\u{feff}').unwrap_or(text);
         }
-        let simple = self.state == State::Text && !self.carriage_return && self.rewriting.is_none();
-        if simple && is_plain(text.as_bytes()) {
-            return self.plain(text);
+        if self.is_simple() && self.line_ended.is_none() && is_plain(text.as_bytes()) {
+            return self.tail.push(text);
         }
         for character in text.chars() {
             self.character(character);
         }
     }
 
-    /// Text that means just itself.
-    fn plain(&mut self, text: &str) {
+    /// Whether no earlier character decides what the next means.
+    fn is_simple(&self) -> bool {
+        self.state == State::Text && !self.carriage_return && self.rewriting.is_none()
+    }
+
+    /// ASCII that means just itself.
+    fn plain(&mut self, text: &[u8]) {
+        self.at_start &= text.is_empty();
         let Some(line_ended) = &mut self.line_ended else {
-            return self.tail.push(text);
+            return self.tail.push_ascii(text);
         };
-        for part in text.split_inclusive('\n') {
-            if let Some(end) = part.strip_suffix('\n') {
-                if self.tail.line().is_empty() {
-                    line_ended(end);
+        for part in text.split_inclusive(|byte| *byte == b'\n') {
+            if let Some(end) = part.strip_suffix(b"\n") {
+                if self.tail.is_at_line_start() {
+                    line_ended(&String::from_utf8_lossy(end));
                 } else {
-                    self.tail.push(end);
-                    line_ended(self.tail.line());
-                    self.tail.push("\n");
+                    self.tail.push_ascii(end);
+                    line_ended(&self.tail.line());
+                    self.tail.push_ascii(b"\n");
                     continue;
                 }
             }
-            self.tail.push(part);
+            self.tail.push_ascii(part);
         }
     }
 
@@ -269,7 +278,7 @@ impl Cleaner {
     fn end_line(&mut self) {
         self.append_rewritten();
         if let Some(line_ended) = &mut self.line_ended {
-            line_ended(self.tail.line());
+            line_ended(&self.tail.line());
         }
         self.tail.push("\n");
     }
@@ -292,18 +301,35 @@ impl Cleaner {
     }
 }
 
-/// Whether every byte stands for itself: printable, a tab or a line end.
-fn is_plain(bytes: &[u8]) -> bool {
-    // One test a byte and no early exit, so that the compiler can do many bytes at once. 0xc2 begins the
-    // control characters U+0080 to U+009F, and a few others that are then looked at one by one.
-    let is = |test: bool| u8::from(test);
-    bytes.chunks(4096).all(|chunk| {
-        let odd = chunk.iter().fold(0, |odd, &byte| {
-            let control = is(byte < 0x20) & is(byte != b'\n') & is(byte != b'\t');
-            odd | control | is(byte == 0x7f) | is(byte == 0xc2)
-        });
-        odd == 0
+/// Whether every byte stands for itself: printable ASCII, a tab or a line end.
+#[expect(
+    clippy::needless_bitwise_bool,
+    reason = "a lazy operator would be a jump for every byte"
+)]
+fn is_plain_ascii(bytes: &[u8]) -> bool {
+    none_is(bytes, |byte| {
+        (byte.wrapping_sub(0x20) >= 0x5f) & (byte != b'\n') & (byte != b'\t')
     })
+}
+
+/// Whether every byte of UTF-8 stands for itself. 0xc2 begins the control characters U+0080 to U+009F, and a few
+/// others that are then looked at one by one.
+#[expect(
+    clippy::needless_bitwise_bool,
+    reason = "a lazy operator would be a jump for every byte"
+)]
+fn is_plain(bytes: &[u8]) -> bool {
+    none_is(bytes, |byte| {
+        (byte < 0x20) & (byte != b'\n') & (byte != b'\t') | (byte == 0x7f) | (byte == 0xc2)
+    })
+}
+
+/// Whether no byte is odd. One test a byte and no early exit within a block, so that the compiler can do many
+/// bytes at once.
+fn none_is(bytes: &[u8], odd: impl Fn(u8) -> bool) -> bool {
+    bytes
+        .chunks(4096)
+        .all(|block| block.iter().fold(0, |found, byte| found | u8::from(odd(*byte))) == 0)
 }
 
 #[cfg(test)]

@@ -137,8 +137,15 @@ impl Spawner {
         }))
     }
 
-    /// Fills the pool again, off the way of a call.
-    pub(crate) fn refill(&self) {
+    /// Takes back a reaper whose tree is empty, if it is to be used again, and fills the pool.
+    pub(crate) fn refill(&self, again: Option<BlockingStream>) {
+        if let Some(reaper) = again {
+            let mut state = lock(&self.shared.state);
+            if state.ready.len() < READY {
+                // To the front: what ran last is still warm.
+                state.ready.push_front(reaper);
+            }
+        }
         self.shared.top_up(READY);
     }
 

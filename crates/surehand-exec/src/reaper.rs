@@ -1,8 +1,8 @@
-//! The reaper: one process per run, which owns the run's whole tree.
+//! The reaper: the process that owns the whole tree of one run.
 //!
-//! A reaper is forked before it is needed and waits for its request. It ends when its tree is empty. It
-//! kills its tree when the server says so, when the server is gone (its socket ends), and when the spawner
-//! is gone (the life line ends).
+//! A reaper is forked before it is needed and waits for a request. It has one run at a time, and may have
+//! another when the tree of the last is empty. It kills its tree when the server says so, when the server is
+//! gone (its socket ends), and when the spawner is gone (the life line ends).
 
 use std::{
     collections::HashSet,
@@ -33,6 +33,15 @@ pub(crate) struct Reaper {
     pub(crate) child_signal: OwnedFd,
 }
 
+/// What a reaper does after a run.
+#[derive(PartialEq, Eq)]
+enum Then {
+    /// It is ready for the next.
+    Next,
+    /// It ends.
+    End,
+}
+
 /// Why the reaper woke.
 #[derive(Default)]
 struct Woken {
@@ -52,31 +61,49 @@ impl Reaper {
     fn serve(mut self) -> io::Result<()> {
         rustix::process::setsid()?;
         tree::adopt_orphans()?;
-        let woken = self.wait()?;
-        if woken.life_line {
-            return Ok(());
-        }
-        let Some((tag, payload, descriptors)) = wire::read_message(&self.server)? else {
-            return Ok(());
-        };
-        if tag != wire::START {
-            return Err(io::Error::other("expected a request to start"));
-        }
-        let request = StartRequest::from_payload(&payload)?;
-        match start(&request, descriptors) {
-            Ok(child) => {
-                self.report(&Report::Started)?;
-                self.watch(child)
+        // A reaper whose tree is empty is as good as a new one, and quicker.
+        while let Some(request) = self.next_request()? {
+            let (request, descriptors) = request;
+            match start(&request, descriptors) {
+                Ok(child) => {
+                    self.report(&Report::Started)?;
+                    if self.watch(child)? == Then::End {
+                        return Ok(());
+                    }
+                }
+                Err(error) => self.report(&Report::Ended {
+                    ended: Ended::NotStarted(error),
+                    remaining: false,
+                })?,
             }
-            Err(error) => self.report(&Report::Ended {
-                ended: Ended::NotStarted(error),
-                remaining: false,
-            }),
+        }
+        Ok(())
+    }
+
+    /// What to start next; None when there will be nothing more.
+    fn next_request(&mut self) -> io::Result<Option<(StartRequest, Vec<OwnedFd>)>> {
+        loop {
+            let woken = self.wait()?;
+            if woken.life_line {
+                return Ok(None);
+            }
+            if woken.child {
+                self.drain_child_signal();
+            }
+            if woken.server {
+                let Some((tag, payload, descriptors)) = wire::read_message(&self.server)? else {
+                    return Ok(None);
+                };
+                // An order to end a tree that had ended by itself when the order was given.
+                if tag == wire::START {
+                    return Ok(Some((StartRequest::from_payload(&payload)?, descriptors)));
+                }
+            }
         }
     }
 
     /// Waits for the tree's end, and brings it about when that is asked for.
-    fn watch(&mut self, child: Pid) -> io::Result<()> {
+    fn watch(&mut self, child: Pid) -> io::Result<Then> {
         let mut main_ended = false;
         loop {
             let woken = self.wait()?;
@@ -95,22 +122,22 @@ impl Reaper {
                 }
                 if !remaining {
                     // Where the command was the last to go, its own report has said that nothing remains.
-                    return if main_ended_last {
-                        Ok(())
-                    } else {
-                        self.report(&Report::Empty { killed: 0 })
-                    };
+                    if !main_ended_last {
+                        self.report(&Report::Empty { killed: 0 })?;
+                    }
+                    return Ok(Then::Next);
                 }
             }
             if woken.life_line {
                 // The server may be gone too; the tree dies either way.
                 let _ = self.report(&Report::Orphaned);
-                return self.kill(child, main_ended);
+                return self.kill(child, main_ended).map(|()| Then::End);
             }
             if woken.server {
                 match wire::read_message(&self.server) {
                     Ok(Some((wire::TERM, ..))) => tree::terminate(tree::own_pid()),
-                    Ok(Some(_) | None) | Err(_) => return self.kill(child, main_ended),
+                    Ok(Some(_)) => return self.kill(child, main_ended).map(|()| Then::Next),
+                    Ok(None) | Err(_) => return self.kill(child, main_ended).map(|()| Then::End),
                 }
             }
         }
@@ -130,7 +157,7 @@ impl Reaper {
             main_ended = true;
             self.report(&Report::Ended {
                 ended,
-                remaining: false,
+                remaining: true,
             })?;
         }
         if !main_ended {

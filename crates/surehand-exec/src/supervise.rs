@@ -22,7 +22,7 @@ use tokio::{
 
 use crate::{
     Command, Ended, ExecError, Finished, Run, Stdin, Stream,
-    capture::{Capture, READ_SIZE},
+    capture::{Buffer, Capture, LARGEST_SIZE},
     pool::{Pool, Spawner},
     spool::Spool,
     wire::{self, Report, StartRequest},
@@ -35,7 +35,9 @@ const SHOW_AFTER: Duration = Duration::from_millis(150);
 /// How long after SIGKILL the tree may take to vanish before the answer is given all the same.
 const KILL_WAIT: Duration = Duration::from_millis(400);
 /// How much is read at the end without waiting: more than a pipe holds.
-const LAST_BUFFERS: usize = 2 * PIPE_SIZE / READ_SIZE;
+const LAST_READS: usize = 4 * PIPE_SIZE / LARGEST_SIZE;
+/// How much is read from one stream before others are looked at.
+const READS: usize = 4;
 /// Further in the future than any run lasts.
 const FAR: Duration = Duration::from_hours(24 * 365);
 
@@ -75,7 +77,7 @@ async fn begin(
         stdout: capture(&run, Stream::Stdout, stdout),
         stderr: capture(&run, Stream::Stderr, stderr),
         reaper,
-        _spawner: RefillAtEnd(spawner),
+        spawner,
         begun,
         phase: Phase::Running,
         next: begun + run.limits.timeout.min(FAR),
@@ -121,7 +123,7 @@ struct Supervisor {
     stdout: Capture,
     stderr: Capture,
     reaper: Link,
-    _spawner: RefillAtEnd,
+    spawner: Arc<Spawner>,
     begun: Instant,
     phase: Phase,
     /// When the phase ends.
@@ -137,29 +139,20 @@ struct Supervisor {
     cancelled: bool,
 }
 
-/// Asks for new reapers only when the run is over, so as not to take time from the start of the command.
-struct RefillAtEnd(Arc<Spawner>);
-
-impl Drop for RefillAtEnd {
-    fn drop(&mut self) {
-        self.0.refill();
-    }
-}
-
 impl Supervisor {
     async fn follow(mut self) -> Followed {
-        let mut buffer = vec![0; READ_SIZE];
-        let mut other = vec![0; READ_SIZE];
+        let mut buffer = Buffer::new();
         let cancel = self.run.cancel.clone();
         let mut shown = false;
         while self.phase != Phase::Done {
             if self.reaper.closed && !self.started && self.ended.is_none() {
+                self.spawner.refill(None);
                 return Followed::NeverBegun(Box::new(self.run));
             }
             tokio::select! {
                 report = self.reaper.report(), if !self.reaper.closed => self.take(report),
-                () = self.stdout.pump(&mut buffer), if self.stdout.is_open() => {}
-                () = self.stderr.pump(&mut other), if self.stderr.is_open() => {}
+                () = self.stdout.readable(), if self.stdout.is_open() => self.stdout.read(&mut buffer, READS),
+                () = self.stderr.readable(), if self.stderr.is_open() => self.stderr.read(&mut buffer, READS),
                 () = cancel.cancelled(), if !self.cancelled && self.phase == Phase::Running => {
                     self.cancelled = true;
                     self.terminate().await;
@@ -176,8 +169,12 @@ impl Supervisor {
                 self.phase = Phase::Done;
             }
         }
-        self.stdout.read(&mut buffer, LAST_BUFFERS);
-        self.stderr.read(&mut buffer, LAST_BUFFERS);
+        self.stdout.read(&mut buffer, LAST_READS);
+        self.stderr.read(&mut buffer, LAST_READS);
+        // Only now, so as not to take time from the command. A run that is given up takes its reaper with it.
+        let reusable = self.empty && self.ended != Some(Ended::Lost);
+        self.spawner
+            .refill(if reusable { self.reaper.idle() } else { None });
         Followed::Finished(Box::new(Finished {
             ended: self.ended.unwrap_or(Ended::Lost),
             timed_out: self.timed_out,
@@ -288,6 +285,16 @@ impl Link {
         };
         let _ = link.socket.write_all(&message[sent..]).await;
         Ok(link)
+    }
+
+    /// The socket, if everything that the reaper said was heard.
+    fn idle(self) -> Option<BlockingStream> {
+        if self.closed || !self.received.is_empty() {
+            return None;
+        }
+        let socket = self.socket.into_std().ok()?;
+        socket.set_nonblocking(false).ok()?;
+        Some(socket)
     }
 
     /// Gives an order. A reaper that cannot be reached is gone, which its socket tells by itself.

@@ -1,10 +1,15 @@
 //! The bounded end of a text.
 
+use std::borrow::Cow;
+
 /// Keeps the last units of a text and counts what came before.
 #[derive(Debug)]
 pub(crate) struct Tail {
-    text: String,
-    /// In UTF-16 code units.
+    /// UTF-8. As bytes, so that ASCII, which is checked already, need not be checked again.
+    text: Vec<u8>,
+    /// The length of `text` in UTF-16 code units.
+    units: u64,
+    /// The longest end that is kept, in UTF-16 code units.
     limit: usize,
     dropped: u64,
 }
@@ -12,81 +17,109 @@ pub(crate) struct Tail {
 impl Tail {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
-            text: String::new(),
+            text: Vec::new(),
+            units: 0,
             limit,
             dropped: 0,
         }
     }
 
     pub(crate) fn push(&mut self, text: &str) {
-        // What is far before the new end need not be copied. ASCII has one unit a byte, so the cut is exact.
-        if text.len() > self.limit * 2 && text.is_ascii() {
+        self.text.extend_from_slice(text.as_bytes());
+        self.units += units(text.as_bytes());
+        self.trim_seldom();
+    }
+
+    /// Appends what is known to be ASCII.
+    pub(crate) fn push_ascii(&mut self, text: &[u8]) {
+        if text.len() >= self.limit {
+            // Nothing of what is there will be kept. A byte of ASCII is one unit.
             let cut = text.len() - self.limit;
-            self.dropped += units(&self.text) + cut as u64;
+            self.dropped += self.units + cut as u64;
             self.text.clear();
-            self.text.push_str(&text[cut..]);
+            self.text.extend_from_slice(&text[cut..]);
+            self.units = self.limit as u64;
             return;
         }
-        self.text.push_str(text);
-        // Trimming seldom, and then by much, makes the cost of a byte constant.
-        if self.text.len() > self.limit * 4 + (64 << 10) {
-            self.trim();
-        }
+        self.text.extend_from_slice(text);
+        self.units += text.len() as u64;
+        self.trim_seldom();
     }
 
     /// The unfinished line at the end.
-    pub(crate) fn line(&self) -> &str {
-        &self.text[self.line_start()..]
+    pub(crate) fn line(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.text[self.line_start()..])
+    }
+
+    /// Whether the last line has just ended, or nothing has come yet.
+    pub(crate) fn is_at_line_start(&self) -> bool {
+        self.text.last().is_none_or(|last| *last == b'\n')
     }
 
     /// Removes the unfinished line at the end and gives it.
     pub(crate) fn take_line(&mut self) -> String {
-        self.text.split_off(self.line_start())
+        let line = self.text.split_off(self.line_start());
+        self.units -= units(&line);
+        String::from_utf8_lossy(&line).into_owned()
     }
 
     /// The last line with something in it.
-    pub(crate) fn last_line(&self) -> &str {
-        self.text.trim_end().rsplit('\n').next().unwrap_or_default()
+    pub(crate) fn last_line(&self) -> Cow<'_, str> {
+        let text = self.text.trim_ascii_end();
+        let start = text
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |at| at + 1);
+        String::from_utf8_lossy(&text[start..])
     }
 
     fn line_start(&self) -> usize {
-        self.text.rfind('\n').map_or(0, |at| at + 1)
+        self.text
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |at| at + 1)
     }
 
     /// The end of the text, and how many units came before it. A character of two units is not cut.
     pub(crate) fn finish(mut self) -> (String, u64) {
         self.trim();
-        (self.text, self.dropped)
+        let text = String::from_utf8(self.text)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        (text, self.dropped)
+    }
+
+    /// Trimming seldom, and then by much, makes the cost of a byte constant.
+    fn trim_seldom(&mut self) {
+        if self.text.len() > self.limit * 4 + (64 << 10) {
+            self.trim();
+        }
     }
 
     fn trim(&mut self) {
-        let surplus = units(&self.text).saturating_sub(self.limit as u64);
-        if surplus == 0 {
-            return;
+        let surplus = self.units.saturating_sub(self.limit as u64);
+        let (mut cut, mut removed) = (0, 0);
+        while removed < surplus && cut < self.text.len() {
+            let length = match self.text[cut] {
+                0..0xc0 => 1,
+                0xc0..0xe0 => 2,
+                0xe0..0xf0 => 3,
+                0xf0.. => 4,
+            };
+            removed += if length == 4 { 2 } else { 1 };
+            cut += length;
         }
-        let mut removed = 0;
-        let cut = self
-            .text
-            .char_indices()
-            .find(|(_, character)| {
-                if removed >= surplus {
-                    return true;
-                }
-                removed += character.len_utf16() as u64;
-                false
-            })
-            .map_or(self.text.len(), |(at, _)| at);
-        self.text.drain(..cut);
+        self.text.drain(..cut.min(self.text.len()));
+        self.units -= removed;
         self.dropped += removed;
     }
 }
 
-/// The length of a text in UTF-16 code units: one for each character, one more for those of four bytes.
-fn units(text: &str) -> u64 {
-    let count = |wanted: fn(u8) -> bool| text.bytes().filter(|byte| wanted(*byte)).count() as u64;
+/// The length of UTF-8 in UTF-16 code units: one for each character, one more for those of four bytes.
+fn units(text: &[u8]) -> u64 {
     if text.is_ascii() {
         return text.len() as u64;
     }
+    let count = |wanted: fn(u8) -> bool| text.iter().filter(|byte| wanted(**byte)).count() as u64;
     count(|byte| byte & 0xc0 != 0x80) + count(|byte| byte >= 0xf0)
 }
 
@@ -116,6 +149,6 @@ mod tests {
     #[test]
     fn fault_27_the_cap_does_not_cut_a_surrogate_pair() {
         assert_eq!(tail(4, &["🎉🎉B"]), ("🎉B".to_owned(), 2));
-        assert_eq!(units("a🎉é"), 4);
+        assert_eq!(units("a🎉é".as_bytes()), 4);
     }
 }
