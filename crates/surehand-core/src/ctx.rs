@@ -29,7 +29,8 @@ pub struct Progress {
 pub type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;
 
 /// Which of a process's two streams.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StreamName {
     /// Standard output.
     Stdout,

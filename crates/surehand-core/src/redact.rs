@@ -31,6 +31,10 @@ struct Inner {
 
 impl Redactor {
     /// A redactor for these values. Empty values are passed over.
+    ///
+    /// # Panics
+    /// When the values together are too large for a search automaton: gigabytes, more than the kernel takes as
+    /// environment. To go on without redacting them would be worse.
     #[must_use]
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
         let mut needles = BTreeSet::new();
@@ -56,8 +60,6 @@ impl Redactor {
             Ok(search) => Self {
                 inner: Some(Arc::new(Inner { needles, search })),
             },
-            // The automaton's only failure is to be too large (billions of states), which no set of
-            // environment values can be: their sum is bounded by the kernel's limit on arguments.
             Err(error) => panic!("secrets too large to search for: {error}"),
         }
     }

@@ -62,7 +62,7 @@ fn spawn(
         let sealed = confine::prepare(confinement, program)?;
         sys::before_exec(&mut command, move || sealed.enter());
     }
-    let id = command.spawn()?.id();
+    let id = sys::with_open_ears(|| command.spawn())?.id();
     i32::try_from(id)
         .ok()
         .and_then(Pid::from_raw)

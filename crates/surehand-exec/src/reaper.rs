@@ -105,8 +105,12 @@ impl Reaper {
     /// Waits for the tree's end, and brings it about when that is asked for.
     fn watch(&mut self, child: Pid) -> io::Result<Then> {
         let mut main_ended = false;
+        // The first time without waiting: the command may have ended while it was being started.
+        let mut woken = Woken {
+            child: true,
+            ..Woken::default()
+        };
         loop {
-            let woken = self.wait()?;
             if woken.child {
                 self.drain_child_signal();
                 let mut ended = None;
@@ -140,6 +144,7 @@ impl Reaper {
                     Ok(None) | Err(_) => return self.kill(child, main_ended).map(|()| Then::End),
                 }
             }
+            woken = self.wait()?;
         }
     }
 

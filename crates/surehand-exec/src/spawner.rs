@@ -45,7 +45,7 @@ fn serve() -> io::Result<()> {
     let server = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     // A terminal's signals are for the server, which ends its runs in order.
     rustix::process::setsid()?;
-    sys::block_signals()?;
+    sys::close_ears()?;
     tree::adopt_orphans()?;
     let (life_line, life) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     rustix::stdio::dup2_stdin(null()?)?;

@@ -54,23 +54,55 @@ pub(crate) fn close_inherited_descriptors() -> io::Result<()> {
     }
 }
 
-/// Blocks the signals that end a program politely, and those that are read from a descriptor.
+/// The signals that end a program politely.
+const POLITE: [i32; 7] = [
+    libc::SIGTERM,
+    libc::SIGINT,
+    libc::SIGHUP,
+    libc::SIGQUIT,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGPIPE,
+];
+
+/// Makes this process deaf to the signals that end a program politely, and keeps SIGCHLD for a descriptor.
 ///
-/// Blocked rather than ignored: `std` unblocks all signals in the programs it starts, but an ignored
-/// signal would stay ignored in them.
-pub(crate) fn block_signals() -> io::Result<()> {
-    let set = signal_set(&[
-        libc::SIGCHLD,
-        libc::SIGTERM,
-        libc::SIGINT,
-        libc::SIGHUP,
-        libc::SIGQUIT,
-        libc::SIGUSR1,
-        libc::SIGUSR2,
-        libc::SIGPIPE,
-    ]);
+/// Handled by nothing rather than ignored: an ignored signal stays ignored in every program that is executed.
+pub(crate) fn close_ears() -> io::Result<()> {
+    extern "C" fn nothing(_signal: i32) {}
+    for signal in POLITE {
+        // SAFETY: a zeroed sigaction is a valid one; the handler does nothing, which is async-signal-safe.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = nothing as extern "C" fn(i32) as libc::sighandler_t;
+            action.sa_flags = libc::SA_RESTART;
+            if libc::sigaction(signal, &raw const action, std::ptr::null_mut()) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+    }
+    set_mask(libc::SIG_BLOCK, &blocked())
+}
+
+/// Starts a program with no signal blocked, which it would inherit.
+///
+/// A SIGCHLD that arrives meanwhile is lost: the caller must look for ended children by itself once.
+pub(crate) fn with_open_ears<T>(start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    set_mask(libc::SIG_SETMASK, &signal_set(&[]))?;
+    let started = start();
+    set_mask(libc::SIG_BLOCK, &blocked())?;
+    started
+}
+
+fn blocked() -> libc::sigset_t {
+    let mut all = POLITE.to_vec();
+    all.push(libc::SIGCHLD);
+    signal_set(&all)
+}
+
+fn set_mask(how: i32, set: &libc::sigset_t) -> io::Result<()> {
     // SAFETY: `set` is initialised, and no old set is asked for.
-    match unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) } {
+    match unsafe { libc::pthread_sigmask(how, set, std::ptr::null_mut()) } {
         0 => Ok(()),
         error => Err(io::Error::from_raw_os_error(error)),
     }

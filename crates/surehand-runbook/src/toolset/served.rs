@@ -1,0 +1,105 @@
+//! What is served at one moment.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use surehand_core::Tool;
+
+use super::runbooks::LoadError;
+use crate::{
+    manifest::{Manifest, ManifestError, Problem, Runbook, Stage, check_files, load_manifest},
+    published,
+};
+
+/// One runbook with the tool that it is.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub(super) manifest: Arc<Manifest>,
+    index: usize,
+    pub(super) tool: Tool,
+}
+
+impl Entry {
+    pub(super) fn runbook(&self) -> &Runbook {
+        &self.manifest.runbooks[self.index]
+    }
+}
+
+/// All runbooks of all manifests.
+#[derive(Debug, Default)]
+pub(super) struct Served {
+    pub(super) entries: Vec<Entry>,
+    by_name: HashMap<String, usize>,
+}
+
+impl Served {
+    /// Loads manifests completely, files included.
+    pub(super) fn load(paths: &[PathBuf]) -> Result<Self, LoadError> {
+        let mut served = Self::default();
+        let mut errors = Vec::new();
+        for path in paths {
+            match load_one(path) {
+                Ok(manifest) => errors.extend(served.add(manifest).err()),
+                Err(error) => errors.push(error),
+            }
+        }
+        if errors.is_empty() {
+            Ok(served)
+        } else {
+            Err(LoadError { errors })
+        }
+    }
+
+    fn add(&mut self, manifest: Manifest) -> Result<(), ManifestError> {
+        let manifest = Arc::new(manifest);
+        let mut problems = Vec::new();
+        for (index, runbook) in manifest.runbooks.iter().enumerate() {
+            let tool = published::tool(&manifest, runbook);
+            if let Some(other) = self.get(&tool.name) {
+                problems.push(Problem::new(
+                    &*runbook.name,
+                    format!(
+                        "the tool {:?} is also in {}; set \"prefix\" in one of the two",
+                        tool.name,
+                        other.manifest.path.display()
+                    ),
+                ));
+                continue;
+            }
+            self.by_name.insert(tool.name.clone(), self.entries.len());
+            self.entries.push(Entry {
+                manifest: Arc::clone(&manifest),
+                index,
+                tool,
+            });
+        }
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(ManifestError::problems(
+                &manifest.path.display().to_string(),
+                Stage::Rules,
+                problems,
+            ))
+        }
+    }
+
+    /// The runbook behind a tool's name.
+    pub(super) fn get(&self, tool: &str) -> Option<&Entry> {
+        self.by_name.get(tool).map(|index| &self.entries[*index])
+    }
+}
+
+fn load_one(path: &Path) -> Result<Manifest, ManifestError> {
+    let manifest = load_manifest(path)?;
+    let problems = check_files(&manifest);
+    if problems.is_empty() {
+        Ok(manifest)
+    } else {
+        let label = manifest.path.display().to_string();
+        Err(ManifestError::problems(&label, Stage::Files, problems))
+    }
+}

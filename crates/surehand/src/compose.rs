@@ -1,0 +1,129 @@
+//! The composition root: the only place that knows all crates.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use surehand_core::{Approvals, Caller, Channel, Recorder};
+use surehand_exec::{Executor, ExecutorConfig};
+use surehand_host::Host;
+use surehand_policy::LocalPolicy;
+use surehand_runbook::{RunbookOptions, Runbooks, Watching};
+use surehand_store::{History, HistoryConfig};
+
+use crate::{
+    config::Settings,
+    errors::{CliError, hint_line, warn},
+};
+
+/// How long the last events may take to reach the disk when the program ends.
+const FLUSH_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Everything that a command needs to list and call.
+pub(crate) struct Composed {
+    pub(crate) host: Host,
+    history: Option<History>,
+    runbooks: Option<Arc<Runbooks>>,
+}
+
+impl Composed {
+    /// For calls that are remembered.
+    pub(crate) async fn with_history(settings: &Settings) -> Result<Self, CliError> {
+        let history = history(settings);
+        Self::new(settings, history).await
+    }
+
+    /// For looking only.
+    pub(crate) async fn without_history(settings: &Settings) -> Result<Self, CliError> {
+        Self::new(settings, None).await
+    }
+
+    async fn new(settings: &Settings, history: Option<History>) -> Result<Self, CliError> {
+        let runbooks = runbooks(settings)?;
+        let mut builder = Host::builder()
+            .policy(Arc::new(LocalPolicy))
+            .lock_folder(lock_folder(settings))
+            .dry_run(settings.dry_run);
+        if let Some(runbooks) = &runbooks {
+            builder = builder.toolset(runbooks.toolset(Executor::new(ExecutorConfig::default())));
+        }
+        if let Some(history) = &history {
+            builder = builder
+                .recorder(Arc::new(history.clone()) as Arc<dyn Recorder>)
+                .approvals(Some(Arc::new(history.clone()) as Arc<dyn Approvals>));
+        }
+        let host = builder.build().await?;
+        if let Some(history) = &history {
+            let host = host.clone();
+            history.on_cancel(Arc::new(move |run| {
+                // False where the run has just ended: then there is nothing to do.
+                let _ = host.cancel(run);
+            }));
+        }
+        Ok(Self {
+            host,
+            history,
+            runbooks,
+        })
+    }
+
+    /// How many runbooks there are.
+    pub(crate) fn runbook_count(&self) -> usize {
+        self.runbooks.as_ref().map_or(0, |runbooks| runbooks.count())
+    }
+
+    /// Serves the manifests as they are edited, for as long as the result lives.
+    pub(crate) fn follow_edits(&self) -> Option<Watching> {
+        let watching = self.runbooks.as_ref()?.watch();
+        watching
+            .inspect_err(|error| warn(format_args!("edits of the manifest will not be noticed: {error}")))
+            .ok()
+    }
+
+    /// Ends all runs and brings what happened to the disk.
+    pub(crate) async fn close(self) {
+        let left = self.host.shutdown().await;
+        if left > 0 {
+            tracing::error!(
+                left,
+                "runs had not ended in time; their processes die with this one"
+            );
+        }
+        if let Some(history) = self.history
+            && let Err(error) = history.flush(FLUSH_PATIENCE).await
+        {
+            tracing::error!(%error, "the last events may be missing in history");
+        }
+    }
+}
+
+fn runbooks(settings: &Settings) -> Result<Option<Arc<Runbooks>>, CliError> {
+    if settings.manifests.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Runbooks::load(
+        &settings.manifests,
+        RunbookOptions::default(),
+    )?))
+}
+
+/// History is a convenience that must never stand in the way of a call.
+fn history(settings: &Settings) -> Option<History> {
+    if !settings.history {
+        return None;
+    }
+    let Some(folder) = &settings.state_folder else {
+        warn("there is no folder for the history: runs will not be remembered");
+        hint_line("set SUREHAND_STATE_DIR, or say --no-history");
+        return None;
+    };
+    Some(History::start(HistoryConfig::new(folder)))
+}
+
+/// Locks hold across processes that share a state folder, history or not.
+fn lock_folder(settings: &Settings) -> Option<PathBuf> {
+    settings.state_folder.as_ref().map(|folder| folder.join("locks"))
+}
+
+/// The person at this command line.
+pub(crate) fn caller(settings: &Settings) -> Caller {
+    Caller::new(&settings.principal, Channel::CommandLine)
+}

@@ -1,0 +1,156 @@
+//! A call as it happens: its output, a spinner, the time.
+
+use std::{
+    io::{self, IsTerminal, Write},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+        mpsc::{self, Receiver, Sender},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use surehand_core::{OutputLine, OutputSink, Progress, ProgressSink, StreamName};
+
+use crate::errors::{CliError, warn};
+
+/// How many bytes of lines may wait for a slow terminal or pipe before lines are left out.
+const MOST_WAITING: usize = 64 << 20;
+/// How often the spinner turns.
+const TURN: Duration = Duration::from_millis(100);
+
+/// Shows a call while it runs.
+///
+/// The call itself never waits for whoever reads: lines go through a bounded queue to a thread of their own.
+pub(crate) struct Live {
+    queue: Sender<Message>,
+    counts: Arc<Counts>,
+    writer: JoinHandle<io::Result<()>>,
+    bar: Option<ProgressBar>,
+}
+
+/// What the writer is told. The end is said, not inferred: whoever ran the call may still hold a sink.
+enum Message {
+    Line(OutputLine),
+    End,
+}
+
+/// What of a call was seen while it ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// There was nothing to see.
+    Nothing,
+    /// Its output.
+    Lines,
+    /// Whoever read it went away, as `| head` does.
+    Unread,
+}
+
+#[derive(Default)]
+struct Counts {
+    waiting: AtomicUsize,
+    shown: AtomicU64,
+    left_out: AtomicU64,
+}
+
+impl Live {
+    pub(crate) fn start(tool: &str) -> Self {
+        let bar = io::stderr().is_terminal().then(|| spinner(tool));
+        let counts = Arc::new(Counts::default());
+        let (queue, messages) = mpsc::channel();
+        let writer = {
+            let (counts, bar) = (Arc::clone(&counts), bar.clone());
+            thread::spawn(move || write_lines(&messages, &counts, bar.as_ref()))
+        };
+        Self {
+            queue,
+            counts,
+            writer,
+            bar,
+        }
+    }
+
+    /// Where the call's output goes.
+    pub(crate) fn output(&self) -> OutputSink {
+        let (queue, counts) = (self.queue.clone(), Arc::clone(&self.counts));
+        Arc::new(move |line: OutputLine| {
+            let size = line.text.len() + 1;
+            let full = counts.waiting.fetch_add(size, Ordering::Relaxed) + size > MOST_WAITING;
+            // A writer that has ended has a broken pipe behind it, of which the end of the call tells.
+            if full || queue.send(Message::Line(line)).is_err() {
+                counts.waiting.fetch_sub(size, Ordering::Relaxed);
+                counts.left_out.fetch_add(1, Ordering::Relaxed);
+            } else {
+                counts.shown.fetch_add(1, Ordering::Relaxed);
+            }
+        })
+    }
+
+    /// Where the call's progress goes.
+    pub(crate) fn progress(&self) -> Option<ProgressSink> {
+        let bar = self.bar.clone()?;
+        Some(Arc::new(move |progress: Progress| {
+            bar.set_message(one_line(&progress.message));
+        }))
+    }
+
+    /// Waits until all lines are written.
+    pub(crate) fn finish(self) -> Result<Seen, CliError> {
+        // Without a receiver the writer has ended already.
+        let _ = self.queue.send(Message::End);
+        let written = self.writer.join();
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+        let written =
+            written.map_err(|_panic| CliError::Internal("the writer of live output panicked".to_owned()))?;
+        match written {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(Seen::Unread),
+            written => written.map_err(CliError::Output)?,
+        }
+        let left_out = self.counts.left_out.load(Ordering::Relaxed);
+        if left_out > 0 {
+            warn(format_args!(
+                "{left_out} lines came faster than they could be shown; `surehand runs logs` has them"
+            ));
+        }
+        Ok(match self.counts.shown.load(Ordering::Relaxed) {
+            0 => Seen::Nothing,
+            _ => Seen::Lines,
+        })
+    }
+}
+
+fn spinner(tool: &str) -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix} {elapsed} {wide_msg}") {
+        bar.set_style(style);
+    }
+    bar.set_prefix(tool.to_owned());
+    bar.enable_steady_tick(TURN);
+    bar
+}
+
+fn write_lines(messages: &Receiver<Message>, counts: &Counts, bar: Option<&ProgressBar>) -> io::Result<()> {
+    while let Ok(Message::Line(line)) = messages.recv() {
+        match bar {
+            Some(bar) => bar.suspend(|| write_line(&line))?,
+            None => write_line(&line)?,
+        }
+        counts.waiting.fetch_sub(line.text.len() + 1, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+fn write_line(line: &OutputLine) -> io::Result<()> {
+    match line.stream {
+        StreamName::Stdout => writeln!(io::stdout().lock(), "{}", line.text),
+        StreamName::Stderr => writeln!(io::stderr().lock(), "{}", line.text),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.chars().filter(|character| !character.is_control()).collect()
+}

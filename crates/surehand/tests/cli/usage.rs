@@ -1,0 +1,105 @@
+//! What is said to somebody who got it wrong.
+
+use crate::project;
+
+fn complains(words: &[&str], text: &str) {
+    project()
+        .run(words.iter().copied())
+        .go()
+        .exits(2)
+        .prints("")
+        .says(text);
+}
+
+#[test]
+fn an_unknown_command() {
+    complains(
+        &["frobnicate"],
+        "error: Unknown command: frobnicate\nhint: `surehand --help` lists all commands\n",
+    );
+    complains(
+        &["validte", "--manifest", "x"],
+        "error: Unknown command: validte\n\
+         hint: did you mean `validate`? `surehand --help` lists all commands\n",
+    );
+}
+
+#[test]
+fn a_manifest_without_a_path() {
+    for words in [
+        &["--manifest"][..],
+        &["validate", "--manifest"],
+        &["--manifest="],
+        &["validate", "-m", ""],
+    ] {
+        complains(words, "surehand: --manifest needs a path\n");
+    }
+}
+
+#[test]
+fn unknown_options_are_errors_and_nothing_is_served() {
+    let ran = project().run(["--frobnicate"]).go().exits(2).prints("");
+    assert!(
+        ran.stderr
+            .starts_with("error: unexpected argument '--frobnicate' found"),
+        "{ran:?}"
+    );
+    let ran = project().run(["validate", "surplus"]).go().exits(2).prints("");
+    assert!(
+        ran.stderr
+            .starts_with("error: unexpected argument 'surplus' found"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_log_level_that_is_none() {
+    project()
+        .run(["tools"])
+        .env("SUREHAND_LOG", "lots")
+        .go()
+        .exits(2)
+        .prints("")
+        .says(
+            "error: SUREHAND_LOG: \"lots\" is no level\n\
+             hint: a level is one of off, error, warn, info, debug, trace; MODULE=LEVEL sets one module's\n",
+        );
+    // What needs no log works.
+    project()
+        .run(["--version"])
+        .env("SUREHAND_LOG", "lots")
+        .go()
+        .exits(0)
+        .says("");
+}
+
+#[test]
+fn flags_that_do_not_go_together() {
+    complains(
+        &["--version", "tools"],
+        "error: --version and --list-tools go with no command\n",
+    );
+    complains(
+        &["--drain", "1", "tools"],
+        "error: --drain only goes with serving\n",
+    );
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    project()
+        .run(["completions", "zsh"])
+        .to_a_reader_that_leaves()
+        .exits(0)
+        .says("");
+}
+
+#[test]
+fn a_user_that_is_no_name() {
+    project()
+        .run(["tools"])
+        .env("SUREHAND_USER", "ada\u{1b}[2J")
+        .go()
+        .exits(2)
+        .says("error: SUREHAND_USER is no name of a person: \"ada\\u{1b}[2J\"\n");
+}
