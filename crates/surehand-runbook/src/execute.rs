@@ -37,13 +37,14 @@ pub(crate) struct Job {
 /// Runs a command to its end, telling the caller about it meanwhile and the history afterwards.
 pub(crate) async fn execute(executor: &Executor, job: Job, cx: &Ctx) -> Result<Finished, CallError> {
     let news = Arc::new(Mutex::new(None));
+    let redactor = job.redactor.clone();
     let run = run(job, cx, &news);
     let running = executor.run(run);
     let finished = match &cx.progress {
         Some(sink) => with_progress(running, sink, &news).await,
         None => running.await,
     };
-    let finished = finished.map_err(|error| CallError::Unavailable(error.to_string()))?;
+    let finished = finished.map_err(|error| CallError::Unavailable(redactor.text(&error.to_string())))?;
     for (stream, captured) in [
         (StreamName::Stdout, &finished.stdout),
         (StreamName::Stderr, &finished.stderr),
@@ -162,5 +163,58 @@ fn record(stream: StreamName, captured: &Captured) -> StreamRecord {
         kept_bytes: captured.kept_bytes,
         sha256: hex::encode(captured.sha256),
         inline: captured.inline.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::{Arc, Mutex},
+        time::Duration,
+    };
+
+    use surehand_core::{Progress, ProgressSink};
+
+    use super::with_progress;
+
+    #[tokio::test]
+    async fn fault_16_progress_tells_the_newest_line_at_a_bounded_rate() {
+        let told = Arc::new(Mutex::new(Vec::<Progress>::new()));
+        let sink: ProgressSink = {
+            let told = Arc::clone(&told);
+            Arc::new(move |progress| told.lock().unwrap().push(progress))
+        };
+        let news = Arc::new(Mutex::new(None));
+        let writer = Arc::clone(&news);
+        let running = async {
+            for line in 0..100 {
+                *writer.lock().unwrap() = Some(format!("line {line}"));
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            7
+        };
+        assert_eq!(with_progress(running, &sink, &news).await, 7);
+        let told = told.lock().unwrap();
+        assert!((3..=12).contains(&told.len()), "{told:?}");
+        assert_eq!(told.last().unwrap().message, "line 99");
+        assert!(
+            told.windows(2).all(|pair| pair[0].done < pair[1].done),
+            "{told:?}"
+        );
+    }
+
+    #[tokio::test]
+    async fn fault_16_a_silent_run_gives_a_sign_of_life() {
+        let told = Arc::new(Mutex::new(Vec::<Progress>::new()));
+        let sink: ProgressSink = {
+            let told = Arc::clone(&told);
+            Arc::new(move |progress| told.lock().unwrap().push(progress))
+        };
+        let silence = tokio::time::sleep(Duration::from_millis(5_600));
+        with_progress(silence, &sink, &Arc::default()).await;
+        let told = told.lock().unwrap();
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert_eq!(told[0].message, "running for 5 s");
     }
 }

@@ -8,6 +8,7 @@ use surehand_host::Host;
 use surehand_policy::LocalPolicy;
 use surehand_runbook::{RunbookOptions, Runbooks, Watching};
 use surehand_store::{History, HistoryConfig};
+use tokio::task::JoinHandle;
 
 use crate::{
     config::Settings,
@@ -70,12 +71,16 @@ impl Composed {
         self.runbooks.as_ref().map_or(0, |runbooks| runbooks.count())
     }
 
-    /// Serves the manifests as they are edited, for as long as the result lives.
-    pub(crate) fn follow_edits(&self) -> Option<Watching> {
-        let watching = self.runbooks.as_ref()?.watch();
-        watching
-            .inspect_err(|error| warn(format_args!("edits of the manifest will not be noticed: {error}")))
-            .ok()
+    /// Serves the manifests as they are edited, for as long as the result lives. Setting that up takes as
+    /// long as all else at the start together, so it is done beside the first answers.
+    pub(crate) fn follow_edits(&self) -> Option<JoinHandle<Option<Watching>>> {
+        let runbooks = Arc::clone(self.runbooks.as_ref()?);
+        Some(tokio::task::spawn_blocking(move || {
+            runbooks
+                .watch()
+                .inspect_err(|error| warn(format_args!("edits of the manifest will not be noticed: {error}")))
+                .ok()
+        }))
     }
 
     /// Ends all runs and brings what happened to the disk.

@@ -50,17 +50,36 @@ fn serves(client: &mut Command) {
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
-    let said: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {errors}"));
+    let said: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {errors}"));
     assert_eq!(said["tools"], serde_json::json!(["greet"]));
-    assert_eq!(said["result"]["structuredContent"]["stdout"], "one\nhello ann\n", "{said}");
+    assert_eq!(
+        said["result"]["structuredContent"]["stdout"], "one\nhello ann\n",
+        "{said}"
+    );
     let text = said["result"]["content"][0]["text"].as_str().unwrap();
-    assert!(text.starts_with("greet: exit 0 (") && text.ends_with("--- stdout ---\none\nhello ann"), "{text}");
-    assert!(said["unknown"]["refused"].as_str().is_some_and(|text| text.contains("no_such_tool")), "{said}");
-    assert!(said["progress"].as_array().is_some_and(|reports| !reports.is_empty()), "{said}");
+    assert!(
+        text.starts_with("greet: exit 0 (") && text.ends_with("--- stdout ---\none\nhello ann"),
+        "{text}"
+    );
+    assert!(
+        said["unknown"]["refused"]
+            .as_str()
+            .is_some_and(|text| text.contains("no_such_tool")),
+        "{said}"
+    );
+    assert!(
+        said["progress"]
+            .as_array()
+            .is_some_and(|reports| !reports.is_empty()),
+        "{said}"
+    );
 }
 
 fn script(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/clients")
+        .join(name)
 }
 
 fn python(variable: &str) {

@@ -100,12 +100,13 @@ impl Session {
         Ok(())
     }
 
-    /// The memory in MiB that the server and every process below it hold now, and the server's highest.
+    /// The memory in MiB that the server and every process below it hold now, and the server's highest. A page that
+    /// several of them share counts once in all (proportional set size, proc(5)).
     pub(crate) fn memory(&self) -> Result<(f64, f64), Failure> {
         let mut sum = 0.0;
         let mut open = vec![self.child.id()];
         while let Some(pid) = open.pop() {
-            sum += status(pid, "VmRSS")?;
+            sum += field(&format!("/proc/{pid}/smaps_rollup"), "Pss")?;
             for task in fs::read_dir(format!("/proc/{pid}/task"))?.flatten() {
                 let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
                 open.extend(
@@ -115,7 +116,7 @@ impl Session {
                 );
             }
         }
-        Ok((sum, status(self.child.id(), "VmHWM")?))
+        Ok((sum, field(&format!("/proc/{}/status", self.child.id()), "VmHWM")?))
     }
 }
 
@@ -134,14 +135,14 @@ impl Drop for Session {
     }
 }
 
-/// A field of `/proc/PID/status`, in MiB.
-fn status(pid: u32, field: &str) -> Result<f64, Failure> {
-    let text = fs::read_to_string(format!("/proc/{pid}/status"))?;
+/// A field of a file of `/proc/PID`, in MiB.
+fn field(path: &str, name: &str) -> Result<f64, Failure> {
+    let text = fs::read_to_string(path)?;
     let kib: f64 = text
         .lines()
-        .find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
         .and_then(|value| value.split_whitespace().next())
-        .ok_or_else(|| format!("no {field}"))?
+        .ok_or_else(|| format!("no {name} in {path}"))?
         .parse()?;
     Ok(kib / 1024.0)
 }

@@ -171,3 +171,17 @@ async fn work_that_does_not_listen_is_given_up() {
     assert!(matches!(calling.await.unwrap(), Err(CallError::Cancelled)));
     assert_eq!(memory.story(), ["scheduled", "running", "cancelled"]);
 }
+
+#[test]
+fn a_runtime_that_ends_takes_no_run_with_it_unrecorded() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let door = Door::new();
+    let memory = runtime.block_on(async {
+        let (host, memory) = host([door.tool("slow")]).await;
+        tokio::spawn(async move { run(&host, &ada(), "slow").await });
+        door.until_arrived(1).await;
+        memory
+    });
+    runtime.shutdown_timeout(Duration::from_secs(5));
+    assert_eq!(memory.story(), ["scheduled", "running", "cancelled"]);
+}

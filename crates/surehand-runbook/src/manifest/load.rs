@@ -62,6 +62,10 @@ fn check(document: &Value, path: &Path) -> Result<Manifest, (Stage, Vec<Problem>
 
 /// The error is in the words that the original uses where it has any.
 fn read(path: &Path) -> Result<String, String> {
+    // Its folder becomes a part of commands, which are text.
+    if path.to_str().is_none() {
+        return Err("its path is not valid Unicode".to_owned());
+    }
     let shown = path.display();
     let describe = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => format!("ENOENT: no such file or directory, open '{shown}'"),

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
     sync::{Arc, mpsc},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
@@ -13,6 +13,8 @@ use super::runbooks::Runbooks;
 
 /// Editors write a file in several steps; this long nothing must happen before it is read.
 const SETTLED: Duration = Duration::from_millis(150);
+/// However much goes on in the folder, nothing is put off longer than this.
+const AT_LATEST: Duration = Duration::from_secs(2);
 /// After a reload that failed, what was missing (a script, say) is looked for this often.
 const RETRY: Duration = Duration::from_secs(2);
 
@@ -59,11 +61,10 @@ impl Runbooks {
         .map_err(failed(first))?;
         // Folders, not files: editors put a new file in the place of the old one, and so do mounted
         // configurations, by a link.
-        let folders: BTreeSet<&Path> = self.paths().iter().filter_map(|path| path.parent()).collect();
-        for folder in folders {
+        for folder in self.folders() {
             watcher
-                .watch(folder, RecursiveMode::NonRecursive)
-                .map_err(failed(folder))?;
+                .watch(&folder, RecursiveMode::NonRecursive)
+                .map_err(failed(&folder))?;
         }
         let follower = Follower {
             read: self.contents(),
@@ -75,6 +76,14 @@ impl Runbooks {
             .spawn(move || follower.follow(&events))
             .map_err(|error| failed(first)(notify::Error::io(error)))?;
         Ok(Watching { _watcher: watcher })
+    }
+
+    /// The folders of all manifests, and of the files that they are links to.
+    fn folders(&self) -> BTreeSet<PathBuf> {
+        let real = self.paths().iter().filter_map(|path| path.canonicalize().ok());
+        real.chain(self.paths().iter().cloned())
+            .filter_map(|path| path.parent().map(Path::to_owned))
+            .collect()
     }
 
     /// The bytes of all manifests; None for one that cannot be read.
@@ -105,7 +114,8 @@ impl Follower {
                 Ok(Ok(_)) | Err(mpsc::RecvTimeoutError::Timeout) => {}
                 Err(mpsc::RecvTimeoutError::Disconnected) => return,
             }
-            while events.recv_timeout(SETTLED).is_ok() {}
+            let begun = Instant::now();
+            while begun.elapsed() < AT_LATEST && events.recv_timeout(SETTLED).is_ok() {}
             self.look();
         }
     }

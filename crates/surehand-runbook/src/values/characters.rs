@@ -4,6 +4,7 @@
 //! like something else than it is, to the person who confirms it or reads the history: line and paragraph
 //! separators, bidirectional controls, and characters that cannot be seen. U+200C and U+200D (the zero-width
 //! non-joiner and joiner) are accepted because Persian, Indic scripts and emoji are not spelled without them.
+//! Unpaired surrogates need no check: no Rust string holds one, and the reader of JSON refuses them.
 
 /// Whether a character is refused.
 pub(crate) fn is_refused(character: char) -> bool {

@@ -238,3 +238,18 @@ fn a_reader_that_goes_away_does_not_hide_that_the_script_failed() {
         "{ran:?}"
     );
 }
+
+#[test]
+fn a_destructive_runbook_does_not_overlap_itself_in_another_process() {
+    let script = "echo start >> log; sleep 0.3; echo end >> log";
+    let project = project().runbook("wipe", script, json!({"destructive": true}));
+    std::thread::scope(|scope| {
+        for history in [&[][..], &["--no-history"], &[]] {
+            let words = ["call", "wipe"].into_iter().chain(history.iter().copied());
+            let call = project.run(words);
+            scope.spawn(|| call.go().exits(0));
+        }
+    });
+    let log = std::fs::read_to_string(project.path("log")).unwrap();
+    assert_eq!(log, "start\nend\n".repeat(3));
+}
