@@ -17,6 +17,9 @@ const FIRST_SIZE: usize = 8 << 10;
 /// Large enough that a fast writer is seldom waited for.
 pub(crate) const LARGEST_SIZE: usize = 128 << 10;
 
+/// A pipe of this size lets a fast writer go on while the server is busy.
+pub(crate) const PIPE_SIZE: usize = 1 << 20;
+
 /// Where both streams are read into: small at first, large for a run that writes much.
 pub(crate) struct Buffer(Vec<u8>);
 
@@ -25,10 +28,13 @@ impl Buffer {
         Self(vec![0; FIRST_SIZE])
     }
 
-    fn was_filled_by(&mut self, count: usize) {
-        if count == self.0.len() && count < LARGEST_SIZE {
-            self.0.resize(LARGEST_SIZE, 0);
-        }
+    /// Whether a read filled it, so that more can be expected.
+    fn is_filled_by(&self, count: usize) -> bool {
+        count == self.0.len()
+    }
+
+    fn grow(&mut self) {
+        self.0.resize(LARGEST_SIZE, 0);
     }
 }
 
@@ -37,6 +43,7 @@ pub(crate) struct Capture {
     stream: Stream,
     /// None once the stream has ended.
     pipe: Option<pipe::Receiver>,
+    wide: bool,
     filter: Option<Box<dyn Filter>>,
     filtered: Vec<u8>,
     spool: Spool,
@@ -79,6 +86,7 @@ impl Capture {
         Self {
             stream,
             pipe: Some(pipe),
+            wide: false,
             filter,
             filtered: Vec::new(),
             spool,
@@ -113,12 +121,24 @@ impl Capture {
                 Ok(0) => self.pipe = None,
                 Ok(count) => {
                     self.take(&buffer.0[..count]);
-                    buffer.was_filled_by(count);
+                    if buffer.is_filled_by(count) {
+                        buffer.grow();
+                        self.widen();
+                    }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => self.pipe = None,
             }
+        }
+    }
+
+    /// Makes the pipe of a fast writer large, once. An ordinary user may have only so much memory in pipes; a small
+    /// one works as well.
+    fn widen(&mut self) {
+        if let Some(pipe) = self.pipe.as_ref().filter(|_| !self.wide) {
+            let _ = rustix::pipe::fcntl_setpipe_size(pipe, PIPE_SIZE);
+            self.wide = true;
         }
     }
 

@@ -42,7 +42,7 @@ impl Pool {
     }
 
     /// A reaper for one run.
-    pub(crate) async fn reaper(&self) -> Result<(BlockingStream, Arc<Spawner>), ExecError> {
+    pub(crate) async fn reaper(&self) -> Result<(UnixStream, Arc<Spawner>), ExecError> {
         // A second try, because the spawner may have been killed since the last run.
         for _ in 0..2 {
             let spawner = self.spawner().await?;
@@ -99,7 +99,7 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    ready: VecDeque<BlockingStream>,
+    ready: VecDeque<UnixStream>,
     /// How many were asked for and have not arrived.
     coming: usize,
     gone: bool,
@@ -138,7 +138,7 @@ impl Spawner {
     }
 
     /// Takes back a reaper whose tree is empty, if it is to be used again, and fills the pool.
-    pub(crate) fn refill(&self, again: Option<BlockingStream>) {
+    pub(crate) fn refill(&self, again: Option<UnixStream>) {
         if let Some(reaper) = again {
             let mut state = lock(&self.shared.state);
             if state.ready.len() < READY {
@@ -150,7 +150,7 @@ impl Spawner {
     }
 
     /// The next reaper; None when the spawner is gone.
-    async fn take(&self) -> Option<BlockingStream> {
+    async fn take(&self) -> Option<UnixStream> {
         loop {
             let arrived = self.shared.arrived.notified();
             {
@@ -204,7 +204,14 @@ impl Shared {
             let mut state = lock(&self.state);
             for reaper in reapers {
                 state.coming = state.coming.saturating_sub(1);
-                state.ready.push_back(BlockingStream::from(reaper));
+                let reaper = BlockingStream::from(reaper);
+                // One that cannot be registered is closed, and so ends.
+                if let Ok(reaper) = reaper
+                    .set_nonblocking(true)
+                    .and_then(|()| UnixStream::from_std(reaper))
+                {
+                    state.ready.push_back(reaper);
+                }
             }
         }
         self.arrived.notify_waiters();

@@ -2,10 +2,7 @@
 
 use std::{
     io,
-    os::{
-        fd::{AsFd, BorrowedFd, OwnedFd},
-        unix::net::UnixStream as BlockingStream,
-    },
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     sync::Arc,
     time::Duration,
 };
@@ -22,14 +19,12 @@ use tokio::{
 
 use crate::{
     Command, Ended, ExecError, Finished, Run, Stdin, Stream,
-    capture::{Buffer, Capture, LARGEST_SIZE},
+    capture::{Buffer, Capture, LARGEST_SIZE, PIPE_SIZE},
     pool::{Pool, Spawner},
     spool::Spool,
     wire::{self, Report, StartRequest},
 };
 
-/// Pipes of this size let a fast writer go on while the server is busy.
-const PIPE_SIZE: usize = 1 << 20;
 /// After this long a run's output is put where another process can follow it.
 const SHOW_AFTER: Duration = Duration::from_millis(150);
 /// How long after SIGKILL the tree may take to vanish before the answer is given all the same.
@@ -60,7 +55,7 @@ pub(crate) async fn supervise(pool: &Pool, run: Run) -> Result<Finished, ExecErr
 async fn begin(
     run: Run,
     request: &StartRequest,
-    reaper: BlockingStream,
+    reaper: UnixStream,
     spawner: Arc<Spawner>,
 ) -> Result<Supervisor, ExecError> {
     let stdin = stdin(&run.command.stdin)?;
@@ -72,7 +67,7 @@ async fn begin(
         request,
         &[stdin.as_fd(), stdout_end.as_fd(), stderr_end.as_fd()],
     )
-    .await?;
+    .await;
     Ok(Supervisor {
         stdout: capture(&run, Stream::Stdout, stdout),
         stderr: capture(&run, Stream::Stderr, stderr),
@@ -268,33 +263,23 @@ struct Link {
 
 impl Link {
     /// Tells a reaper what to start.
-    async fn start(
-        reaper: BlockingStream,
-        request: &StartRequest,
-        streams: &[BorrowedFd<'_>],
-    ) -> io::Result<Self> {
+    async fn start(reaper: UnixStream, request: &StartRequest, streams: &[BorrowedFd<'_>]) -> Self {
         let message = request.to_message();
-        // Directly: the socket is new and empty, and Tokio would first want to hear from the system that it is. When
-        // the reaper is gone, the end of the socket says so as well.
+        // Directly: the socket is empty, and Tokio might first want to hear from the system that it is. When the
+        // reaper is gone, the end of the socket says so as well.
         let sent = wire::send_with_descriptors(&reaper, &message, streams).unwrap_or(message.len());
-        reaper.set_nonblocking(true)?;
         let mut link = Self {
-            socket: UnixStream::from_std(reaper)?,
+            socket: reaper,
             received: Vec::new(),
             closed: false,
         };
         let _ = link.socket.write_all(&message[sent..]).await;
-        Ok(link)
+        link
     }
 
     /// The socket, if everything that the reaper said was heard.
-    fn idle(self) -> Option<BlockingStream> {
-        if self.closed || !self.received.is_empty() {
-            return None;
-        }
-        let socket = self.socket.into_std().ok()?;
-        socket.set_nonblocking(false).ok()?;
-        Some(socket)
+    fn idle(self) -> Option<UnixStream> {
+        (!self.closed && self.received.is_empty()).then_some(self.socket)
     }
 
     /// Gives an order. A reaper that cannot be reached is gone, which its socket tells by itself.
@@ -387,8 +372,6 @@ fn stdin(stdin: &Stdin) -> io::Result<OwnedFd> {
 /// A pipe whose reading end does not block and whose writing end does.
 fn output_pipe() -> io::Result<(pipe::Receiver, OwnedFd)> {
     let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
-    // An ordinary user may have only so much memory in pipes; a smaller one works as well.
-    let _ = rustix::pipe::fcntl_setpipe_size(&reader, PIPE_SIZE);
     rustix::io::ioctl_fionbio(&reader, true)?;
     Ok((pipe::Receiver::from_owned_fd(reader)?, writer))
 }

@@ -22,7 +22,7 @@ use crate::{Fault, ProcessIdentity, SqliteOptions, SqliteStore, Store, StoreErro
 /// The most events in one transaction.
 const GROUP: usize = 512;
 /// How long the first event of a group waits for company: the events of a short run make one commit.
-const GATHER: Duration = Duration::from_millis(2);
+const GATHER: Duration = Duration::from_millis(20);
 /// How often wishes to cancel are looked for.
 const POLL: Duration = Duration::from_millis(200);
 /// How long a write waits for another process before it counts as failed once.
