@@ -15,10 +15,16 @@ use crate::{
 /// Enough for most runs.
 const FIRST_SIZE: usize = 8 << 10;
 /// Large enough that a fast writer is seldom waited for.
-pub(crate) const LARGEST_SIZE: usize = 128 << 10;
+pub(crate) const LARGEST_SIZE: usize = 256 << 10;
 
 /// A pipe of this size lets a fast writer go on while the server is busy.
 pub(crate) const PIPE_SIZE: usize = 1 << 20;
+
+/// Reading less than this from a fast writer costs more in waking up than in reading.
+const WORTHWHILE: usize = 64 << 10;
+/// So long a fast writer is left alone, that it may write more at once: too short to be worth a timer, too short for
+/// anybody to notice that a thread of the runtime slept, and long enough to halve the cost of much output.
+const PAUSE: Duration = Duration::from_micros(50);
 
 /// Where both streams are read into: small at first, large for a run that writes much.
 pub(crate) struct Buffer(Vec<u8>);
@@ -124,6 +130,8 @@ impl Capture {
                     if buffer.is_filled_by(count) {
                         buffer.grow();
                         self.widen();
+                    } else if self.wide && count < WORTHWHILE {
+                        std::thread::sleep(PAUSE);
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,

@@ -97,6 +97,17 @@ impl Tail {
 
     fn trim(&mut self) {
         let surplus = self.units.saturating_sub(self.limit as u64);
+        if self.units == self.text.len() as u64 {
+            // All ASCII: a byte is a unit.
+            self.text.drain(
+                ..usize::try_from(surplus)
+                    .unwrap_or(usize::MAX)
+                    .min(self.text.len()),
+            );
+            self.units -= surplus;
+            self.dropped += surplus;
+            return;
+        }
         let (mut cut, mut removed) = (0, 0);
         while removed < surplus && cut < self.text.len() {
             let length = match self.text[cut] {

@@ -106,7 +106,20 @@ impl Session {
             .unwrap_or_else(|| panic!("no answer to {id}; there were {:?}", self.kept))
     }
 
-    /// Waits for a notification.
+    /// Whether a request was answered so far.
+    pub fn is_answered(&mut self, id: i64) -> bool {
+        self.kept.extend(self.messages.try_iter());
+        self.kept
+            .iter()
+            .any(|message| message.get("id") == Some(&json!(id)) && message.get("method").is_none())
+    }
+
+    /// Answers a request of the server.
+    pub fn respond(&mut self, id: &Value, result: &Value) {
+        self.write(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
+    }
+
+    /// Waits for a notification, or a request, of the server.
     pub fn notified(&mut self, method: &str) -> Value {
         self.wait_for(|message| message.get("method") == Some(&json!(method)))
             .unwrap_or_else(|| panic!("no {method}; there were {:?}", self.kept))
