@@ -7,7 +7,7 @@ mod writer;
 
 use std::{
     path::PathBuf,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Once, OnceLock},
     time::Duration,
 };
 
@@ -84,6 +84,22 @@ struct Shared {
     queue: Queue,
     on_cancel: std::sync::Mutex<Option<CancelCallback>>,
     reports: report::Reports,
+    begun: Once,
+}
+
+impl Shared {
+    /// Starts the background thread, the first time that there is something for it to do.
+    fn begin(self: &Arc<Self>) {
+        self.begun.call_once(|| {
+            let shared = Arc::clone(self);
+            let spawned = std::thread::Builder::new()
+                .name("surehand-history".to_owned())
+                .spawn(move || writer::run(&shared));
+            if let Err(error) = spawned {
+                self.turn_off(&format!("no thread can be started for it: {error}"), None);
+            }
+        });
+    }
 }
 
 struct Last(Arc<Shared>);
@@ -95,7 +111,7 @@ impl Drop for Last {
 }
 
 impl History {
-    /// Begins. Nothing is opened, made or looked at before there is something to write.
+    /// Begins. Nothing is started, opened, made or looked at before there is something to write.
     #[must_use]
     pub fn start(config: HistoryConfig) -> Self {
         // A relative path must mean the same file however the process moves about.
@@ -107,15 +123,9 @@ impl History {
             queue: Queue::new(),
             on_cancel: std::sync::Mutex::new(None),
             reports: report::Reports::default(),
+            begun: Once::new(),
             config,
         });
-        let in_background = Arc::clone(&shared);
-        let spawned = std::thread::Builder::new()
-            .name("surehand-history".to_owned())
-            .spawn(move || writer::run(&in_background));
-        if let Err(error) = spawned {
-            shared.turn_off(&format!("no thread can be started for it: {error}"), None);
-        }
         Self {
             _last: Arc::new(Last(Arc::clone(&shared))),
             shared,
@@ -155,6 +165,7 @@ impl std::fmt::Debug for History {
 impl Recorder for History {
     fn record(&self, event: RunEvent) {
         self.shared.queue.push(event);
+        self.shared.begin();
     }
 
     /// The first time, makes sure that the folders are their user's alone: whoever writes there next must
@@ -205,6 +216,7 @@ impl History {
         answered: oneshot::Receiver<Result<T, ApprovalsError>>,
     ) -> Result<T, ApprovalsError> {
         self.shared.queue.say(word)?;
+        self.shared.begin();
         answered
             .await
             .unwrap_or_else(|_| Err(ApprovalsError("the history of this process has ended".to_owned())))

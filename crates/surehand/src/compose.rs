@@ -18,6 +18,9 @@ use crate::{
 /// How long the last events may take to reach the disk when the program ends.
 const FLUSH_PATIENCE: Duration = Duration::from_secs(1);
 
+/// Edits are followed from this long after the start on; what was edited before is noticed then.
+const WATCH_AFTER: Duration = Duration::from_millis(100);
+
 /// Everything that a command needs to list and call.
 pub(crate) struct Composed {
     pub(crate) host: Host,
@@ -75,9 +78,10 @@ impl Composed {
     /// long as all else at the start together, so it is done beside the first answers.
     pub(crate) fn follow_edits(&self) -> Option<JoinHandle<Option<Watching>>> {
         let runbooks = Arc::clone(self.runbooks.as_ref()?);
-        Some(tokio::task::spawn_blocking(move || {
-            runbooks
-                .watch()
+        Some(tokio::spawn(async move {
+            tokio::time::sleep(WATCH_AFTER).await;
+            let watching = tokio::task::spawn_blocking(move || runbooks.watch()).await.ok()?;
+            watching
                 .inspect_err(|error| warn(format_args!("edits of the manifest will not be noticed: {error}")))
                 .ok()
         }))

@@ -40,7 +40,7 @@ fn blocks(page: &str) -> Vec<String> {
                 blocks.push(std::mem::take(block));
                 open = None;
             }
-            Some(block) => *block += &format!("{line}\n"),
+            Some(block) => block.extend([line, "\n"]),
             None if line == "```sh" => open = Some(String::new()),
             None => {}
         }
@@ -72,10 +72,13 @@ fn run(files: &[String], page: &str) -> Result<usize, String> {
     fs::create_dir_all(&home).unwrap();
     fs::create_dir_all(&bin).unwrap();
     symlink(env!("CARGO_BIN_EXE_surehand"), bin.join("surehand")).unwrap();
-    let mut script = "set -e\n".to_owned();
-    for (number, block) in blocks.iter().enumerate() {
-        script += &format!("echo '== block {}' >&2\n{block}", number + 1);
-    }
+    let numbered = (1..)
+        .zip(&blocks)
+        .map(|(number, block)| format!("echo '== block {number}' >&2\n{block}"));
+    let script = ["set -e\n".to_owned()]
+        .into_iter()
+        .chain(numbered)
+        .collect::<String>();
     let output = Command::new("sh")
         .args(["-c", &script])
         .current_dir(&clone)
@@ -101,7 +104,12 @@ fn run(files: &[String], page: &str) -> Result<usize, String> {
 #[test]
 fn every_shell_block_of_every_page_runs() {
     let files = files();
-    let pages: Vec<&String> = files.iter().filter(|name| name.ends_with(".md")).collect();
+    let is_page = |name: &&String| {
+        Path::new(name)
+            .extension()
+            .is_some_and(|extension| extension == "md")
+    };
+    let pages: Vec<&String> = files.iter().filter(is_page).collect();
     let results: Vec<_> = pages.iter().map(|page| run(&files, page)).collect();
     let failures: Vec<&String> = results
         .iter()

@@ -68,6 +68,13 @@ pub struct Runbooks {
     served: RwLock<Arc<Served>>,
     changes: broadcast::Sender<Change>,
     scripts: Arc<Scripts>,
+    /// What the manifests held just before they were loaded.
+    loaded: Vec<Option<Vec<u8>>>,
+}
+
+/// The bytes of files; None for one that cannot be read.
+pub(super) fn contents(paths: &[PathBuf]) -> Vec<Option<Vec<u8>>> {
+    paths.iter().map(|path| std::fs::read(path).ok()).collect()
 }
 
 impl Runbooks {
@@ -77,8 +84,10 @@ impl Runbooks {
     /// With everything that is wrong with any of them; and when two of them have a tool of the same name.
     pub fn load(paths: &[PathBuf], options: RunbookOptions) -> Result<Arc<Self>, LoadError> {
         let paths: Vec<PathBuf> = paths.iter().map(|path| absolute(path)).collect();
+        let loaded = contents(&paths);
         let served = Served::load(&paths)?;
         Ok(Arc::new(Self {
+            loaded,
             paths,
             options,
             served: RwLock::new(Arc::new(served)),
@@ -118,6 +127,10 @@ impl Runbooks {
     #[must_use]
     pub fn count(&self) -> usize {
         self.served().entries.len()
+    }
+
+    pub(super) fn loaded(&self) -> &[Option<Vec<u8>>] {
+        &self.loaded
     }
 
     pub(super) fn served(&self) -> Arc<Served> {

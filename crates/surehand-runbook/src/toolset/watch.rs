@@ -9,7 +9,7 @@ use std::{
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use super::runbooks::Runbooks;
+use super::runbooks::{Runbooks, contents};
 
 /// Editors write a file in several steps; this long nothing must happen before it is read.
 const SETTLED: Duration = Duration::from_millis(150);
@@ -67,7 +67,7 @@ impl Runbooks {
                 .map_err(failed(&folder))?;
         }
         let follower = Follower {
-            read: self.contents(),
+            read: self.loaded().to_vec(),
             runbooks: Arc::clone(self),
             failure: None,
         };
@@ -85,11 +85,6 @@ impl Runbooks {
             .filter_map(|path| path.parent().map(Path::to_owned))
             .collect()
     }
-
-    /// The bytes of all manifests; None for one that cannot be read.
-    fn contents(&self) -> Vec<Option<Vec<u8>>> {
-        self.paths().iter().map(|path| std::fs::read(path).ok()).collect()
-    }
 }
 
 struct Follower {
@@ -102,6 +97,8 @@ struct Follower {
 
 impl Follower {
     fn follow(mut self, events: &mpsc::Receiver<notify::Result<notify::Event>>) {
+        // They may have been edited between the loading and now.
+        self.look();
         loop {
             let event = if self.failure.is_some() {
                 events.recv_timeout(RETRY)
@@ -121,7 +118,7 @@ impl Follower {
     }
 
     fn look(&mut self) {
-        let contents = self.runbooks.contents();
+        let contents = contents(self.runbooks.paths());
         if contents == self.read && self.failure.is_none() {
             return;
         }

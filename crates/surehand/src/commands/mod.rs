@@ -18,8 +18,10 @@ use crate::{
     logging, term,
 };
 
-/// Enough for a server whose work is done by other processes.
-const WORKERS: usize = 2;
+/// Half of the processors is enough for a server whose work is done by other processes.
+fn workers() -> usize {
+    std::thread::available_parallelism().map_or(1, |processors| (processors.get() / 2).clamp(1, 4))
+}
 
 /// Carries out the command.
 pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<Exit, CliError> {
@@ -60,7 +62,7 @@ fn version() -> Result<Exit, CliError> {
 
 fn wait_for<T>(work: impl Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(WORKERS)
+        .worker_threads(workers())
         .enable_all()
         .build()
         .map_err(|error| CliError::Internal(format!("cannot start threads: {error}")))?;
