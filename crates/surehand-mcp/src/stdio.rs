@@ -1,7 +1,8 @@
-//! Standard input and output, each with a thread of its own.
+//! Standard input and output.
 //!
 //! Both may be shared with other processes, so neither is switched to non-blocking: that would switch it for
-//! all of them. A thread that waits in `read` or `write` keeps nobody else waiting.
+//! all of them. A pipe is opened a second time instead, for this process alone; anything else gets a thread of
+//! its own, which keeps nobody waiting while it waits in `read` or `write`.
 
 use std::{
     io::{self, Read, Write},
@@ -41,25 +42,44 @@ pub async fn serve_stdio(toolset: Arc<dyn Toolset>, options: ServeOptions) -> Re
             written,
         } = parts;
         let outbox = session.outbox.clone();
-        let reader = runtime.clone();
-        thread::Builder::new()
-            .name("mcp-stdin".to_owned())
-            .spawn(move || {
+        // Nobody waits for the reader once the session has ended.
+        if let Some(input) = platform::pipe_of_stdin() {
+            runtime.spawn(async move {
+                let _ = read.send(front::read(input, session, requests, stop).await);
+            });
+        } else {
+            in_thread("mcp-stdin", &runtime, async move {
                 let input = Blocking(io::stdin());
-                // Nobody waits for the reader once the session has ended.
-                let _ = read.send(reader.block_on(front::read(input, session, requests, stop)));
-            })
-            .map_err(ServeError::Thread)?;
-        thread::Builder::new()
-            .name("mcp-stdout".to_owned())
-            .spawn(move || {
-                runtime.block_on(outbox.write_to(Blocking(io::stdout())));
+                let _ = read.send(front::read(input, session, requests, stop).await);
+            })?;
+        }
+        if let Some(output) = platform::pipe_of_stdout() {
+            runtime.spawn(async move {
+                outbox.write_to(output).await;
                 let _ = written.send(());
-            })
-            .map_err(ServeError::Thread)?;
+            });
+        } else {
+            in_thread("mcp-stdout", &runtime, async move {
+                outbox.write_to(Blocking(io::stdout())).await;
+                let _ = written.send(());
+            })?;
+        }
         Ok(platform::stdout_is_gone)
     })
     .await
+}
+
+fn in_thread(
+    name: &str,
+    runtime: &Handle,
+    work: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), ServeError> {
+    let runtime = runtime.clone();
+    thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(move || runtime.block_on(work))
+        .map_err(ServeError::Thread)?;
+    Ok(())
 }
 
 /// A blocking stream in the place of an asynchronous one. Only for a thread that does nothing else.
@@ -109,9 +129,20 @@ impl<T: Write + Unpin> AsyncWrite for Blocking<T> {
 
 #[cfg(unix)]
 mod platform {
-    use std::{io, os::fd::AsFd};
+    use std::{
+        fs::{File, OpenOptions},
+        io,
+        os::{fd::AsFd, unix::fs::OpenOptionsExt},
+    };
 
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::{
+        event::{PollFd, PollFlags, Timespec, poll},
+        fs::{FileType, OFlags},
+    };
+    use tokio::net::unix::pipe;
+
+    /// For this process's own opening of the pipe alone.
+    const NONBLOCK: i32 = OFlags::NONBLOCK.bits().cast_signed();
 
     /// Whether nobody reads our output any more. Says no where it cannot be told.
     pub(super) fn stdout_is_gone() -> bool {
@@ -119,6 +150,27 @@ mod platform {
         let mut fds = [PollFd::new(&stdout, PollFlags::empty())];
         poll(&mut fds, Some(&Timespec::default())).is_ok()
             && fds[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
+    }
+
+    /// The pipe that is our input, opened for ourselves; None where it is no pipe, or there is no `/proc`.
+    pub(super) fn pipe_of_stdin() -> Option<pipe::Receiver> {
+        let file = again(&io::stdin(), OpenOptions::new().read(true), "/proc/self/fd/0")?;
+        pipe::Receiver::from_file(file).ok()
+    }
+
+    /// The pipe that is our output, likewise.
+    pub(super) fn pipe_of_stdout() -> Option<pipe::Sender> {
+        let file = again(&io::stdout(), OpenOptions::new().write(true), "/proc/self/fd/1")?;
+        pipe::Sender::from_file(file).ok()
+    }
+
+    /// Opens a pipe a second time. Nothing else is opened: that might do something.
+    fn again(stream: &impl AsFd, options: &mut OpenOptions, path: &str) -> Option<File> {
+        let kind = FileType::from_raw_mode(rustix::fs::fstat(stream).ok()?.st_mode);
+        if kind != FileType::Fifo {
+            return None;
+        }
+        options.custom_flags(NONBLOCK).open(path).ok()
     }
 
     pub(super) fn wait_for_stdin() -> io::Result<()> {
@@ -144,6 +196,14 @@ mod platform {
     /// Not told beforehand here: the next write finds out.
     pub(super) fn stdout_is_gone() -> bool {
         false
+    }
+
+    pub(super) fn pipe_of_stdin() -> Option<tokio::io::Empty> {
+        None
+    }
+
+    pub(super) fn pipe_of_stdout() -> Option<tokio::io::Sink> {
+        None
     }
 
     pub(super) fn wait_for_stdin() -> io::Result<()> {
