@@ -2,14 +2,13 @@
 
 use std::{io, time::Duration};
 
-use tokio::{net::unix::pipe, time::Instant};
+use tokio::net::unix::pipe;
 
 use crate::{
     Captured,
-    clean::{Cleaner, LineEnded},
-    run::{Filter, LineSink, Stream},
+    run::{Filter, Run, Stream},
     spool::Spool,
-    tail::Tail,
+    view::View,
 };
 
 /// Enough for most runs.
@@ -44,61 +43,36 @@ impl Buffer {
     }
 }
 
-/// One stream: from the pipe through the filter into spool and tail.
+/// One stream: from the pipe through the filter to where it is kept and shown.
 pub(crate) struct Capture {
-    stream: Stream,
     /// None once the stream has ended.
     pipe: Option<pipe::Receiver>,
     wide: bool,
     filter: Option<Box<dyn Filter>>,
     filtered: Vec<u8>,
-    spool: Spool,
-    cleaner: Cleaner,
+    /// Where raw bytes are kept; with a filter, what is shown is kept instead.
+    spool: Option<Spool>,
+    view: View,
     total: u64,
-    latest: Option<Latest>,
-}
-
-/// Reports the newest line now and then.
-struct Latest {
-    sink: LineSink,
-    every: Duration,
-    next: Instant,
 }
 
 impl Capture {
-    pub(crate) fn new(
-        stream: Stream,
-        pipe: pipe::Receiver,
-        filter: Option<Box<dyn Filter>>,
-        spool: Spool,
-        tail_chars: usize,
-        lines: Option<(LineSink, Option<Duration>)>,
-    ) -> Self {
-        let (each, latest) = match lines {
-            None => (None, None),
-            Some((sink, None)) => (
-                Some(Box::new(move |line: &str| sink(stream, line)) as LineEnded),
-                None,
-            ),
-            Some((sink, Some(every))) => (
-                None,
-                Some(Latest {
-                    sink,
-                    every,
-                    next: Instant::now(),
-                }),
-            ),
+    pub(crate) fn new(stream: Stream, pipe: pipe::Receiver, run: &Run, name: &str) -> Self {
+        let spool = Spool::new(run.folder.as_deref(), name, run.limits.spool_bytes);
+        let lines = run.lines.clone().map(|sink| (sink, run.lines_every));
+        let (raw, shown) = if run.filter.is_some() {
+            (None, Some(spool))
+        } else {
+            (Some(spool), None)
         };
         Self {
-            stream,
             pipe: Some(pipe),
             wide: false,
-            filter,
+            filter: run.filter.as_ref().map(|make| make()),
             filtered: Vec::new(),
-            spool,
-            cleaner: Cleaner::new(Tail::new(tail_chars), each),
+            spool: raw,
+            view: View::new(stream, run.limits.tail_chars, run.filter.clone(), shown, lines),
             total: 0,
-            latest,
         }
     }
 
@@ -152,41 +126,33 @@ impl Capture {
 
     /// Lets others follow what is kept.
     pub(crate) fn show(&mut self) {
-        self.spool.show();
+        match &mut self.spool {
+            Some(spool) => spool.show(),
+            None => self.view.show(),
+        }
     }
 
     fn take(&mut self, piece: &[u8]) {
         self.total += piece.len() as u64;
-        match &mut self.filter {
-            None => {
-                self.spool.push(piece);
-                self.cleaner.feed(piece);
+        let Some(filter) = &mut self.filter else {
+            if let Some(spool) = &mut self.spool {
+                spool.push(piece);
             }
-            Some(filter) => {
-                self.filtered.clear();
-                filter.feed(piece, &mut self.filtered);
-                self.spool.push(&self.filtered);
-                self.cleaner.feed(&self.filtered);
-            }
-        }
-        if let Some(latest) = &mut self.latest {
-            let now = Instant::now();
-            if now >= latest.next {
-                latest.next = now + latest.every;
-                (latest.sink)(self.stream, &self.cleaner.latest_line());
-            }
-        }
+            return self.view.feed(piece);
+        };
+        self.filtered.clear();
+        filter.feed(piece, &mut self.filtered);
+        self.view.feed(&self.filtered);
     }
 
     pub(crate) fn finish(mut self) -> Captured {
         if let Some(filter) = &mut self.filter {
             self.filtered.clear();
             filter.finish(&mut self.filtered);
-            self.spool.push(&self.filtered);
-            self.cleaner.feed(&self.filtered);
+            self.view.feed(&self.filtered);
         }
-        let (text, dropped_chars) = self.cleaner.finish();
-        let spooled = self.spool.finish();
+        let (text, dropped_chars, shown) = self.view.finish();
+        let spooled = self.spool.or(shown).map(Spool::finish).unwrap_or_default();
         Captured {
             text,
             dropped_chars,

@@ -4,27 +4,33 @@
 //! that was rewritten after a carriage return stands once, in its last form, and other control characters
 //! become visible.
 
-use crate::tail::Tail;
+use std::borrow::Cow;
 
-/// A line that is rewritten longer than this is taken as it is.
-const LONGEST_REWRITTEN: usize = 1 << 16;
-/// An escape sequence longer than this is not one.
+/// A line that grows longer than this is passed on in parts; what was passed on is not rewritten.
+const LONGEST_LINE: usize = 1 << 16;
+/// An escape sequence longer than this is none: what it held is shown.
 const LONGEST_SEQUENCE: usize = 4096;
 
-/// Is called with each finished line.
-pub(crate) type LineEnded = Box<dyn FnMut(&str) + Send>;
+/// Takes in plain text, piece by piece.
+pub(crate) trait Sink {
+    /// Text that is known to be ASCII.
+    fn ascii(&mut self, text: &[u8]);
+    /// Any other text.
+    fn text(&mut self, text: &str);
+}
 
-/// Cleans one stream, piece by piece, into a [`Tail`].
+/// Cleans one stream, piece by piece.
 pub(crate) struct Cleaner {
-    tail: Tail,
+    /// The unfinished line, while it is only added to.
+    line: String,
+    /// The unfinished line, while a cursor moves in it.
+    rewriting: Option<Rewriting>,
     /// The beginning of a character that the last piece cut.
     cut: Vec<u8>,
     state: State,
     sequence: String,
     at_start: bool,
     carriage_return: bool,
-    rewriting: Option<Rewriting>,
-    line_ended: Option<LineEnded>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,95 +48,94 @@ enum State {
     StringEscape,
 }
 
-/// The unfinished line while a cursor moves in it.
 struct Rewriting {
     line: Vec<char>,
     column: usize,
 }
 
 impl Cleaner {
-    /// `line_ended` is called with each finished line.
-    pub(crate) fn new(tail: Tail, line_ended: Option<LineEnded>) -> Self {
+    pub(crate) fn new() -> Self {
         Self {
-            tail,
+            line: String::new(),
+            rewriting: None,
             cut: Vec::new(),
             state: State::Text,
             sequence: String::new(),
             at_start: true,
             carriage_return: false,
-            rewriting: None,
-            line_ended,
         }
     }
 
-    pub(crate) fn feed(&mut self, piece: &[u8]) {
+    /// Takes a piece and passes on what is finished: whole lines.
+    pub(crate) fn feed(&mut self, piece: &[u8], sink: &mut impl Sink) {
         if self.cut.is_empty() {
             if self.is_simple() && is_plain_ascii(piece) {
-                self.plain(piece);
+                self.plain(piece, sink);
             } else {
-                self.decode(piece);
+                self.decode(piece, sink);
             }
         } else {
             let mut joined = std::mem::take(&mut self.cut);
             joined.extend_from_slice(piece);
-            self.decode(&joined);
+            self.decode(&joined, sink);
         }
     }
 
-    /// What the stream says just now: the line at its end, or the one before if that is empty.
-    pub(crate) fn latest_line(&self) -> String {
+    /// The unfinished line as it stands now.
+    pub(crate) fn line(&self) -> Cow<'_, str> {
         match &self.rewriting {
-            Some(rewriting) if !rewriting.line.is_empty() => rewriting.line.iter().collect(),
-            _ => self.tail.last_line().into_owned(),
+            Some(rewriting) => rewriting.line.iter().collect::<String>().into(),
+            None => self.line.as_str().into(),
         }
     }
 
-    /// The end of the text, and how many UTF-16 code units came before it.
-    pub(crate) fn finish(mut self) -> (String, u64) {
+    /// Passes on the unfinished line. Nothing may follow.
+    pub(crate) fn finish(&mut self, sink: &mut impl Sink) {
         if !self.cut.is_empty() {
-            self.text("\u{fffd}");
+            self.text("\u{fffd}", sink);
         }
-        self.append_rewritten();
-        if let Some(line_ended) = &mut self.line_ended
-            && !self.tail.is_at_line_start()
-        {
-            line_ended(&self.tail.line());
-        }
-        self.tail.finish()
+        self.end_sequence();
+        self.pass_on(sink);
     }
 
-    fn decode(&mut self, mut bytes: &[u8]) {
+    fn decode(&mut self, mut bytes: &[u8], sink: &mut impl Sink) {
         loop {
             match std::str::from_utf8(bytes) {
-                Ok(text) => return self.text(text),
+                Ok(text) => return self.text(text, sink),
                 Err(error) => {
                     let (valid, rest) = bytes.split_at(error.valid_up_to());
                     if let Ok(text) = std::str::from_utf8(valid) {
-                        self.text(text);
+                        self.text(text, sink);
                     }
                     let Some(invalid) = error.error_len() else {
                         self.cut = rest.to_vec();
                         return;
                     };
-                    self.text("\u{fffd}");
+                    self.text("\u{fffd}", sink);
                     bytes = &rest[invalid..];
                 }
             }
         }
     }
 
-    fn text(&mut self, mut text: &str) {
+    fn text(&mut self, mut text: &str, sink: &mut impl Sink) {
         if text.is_empty() {
             return;
         }
         if std::mem::take(&mut self.at_start) {
             text = text.strip_prefix('\u{feff}').unwrap_or(text);
         }
-        if self.is_simple() && self.line_ended.is_none() && is_plain(text.as_bytes()) {
-            return self.tail.push(text);
+        if self.is_simple() && is_plain(text.as_bytes()) {
+            let end = text.rfind('\n').map_or(0, |at| at + 1);
+            if end > 0 {
+                self.pass_on(sink);
+                sink.text(&text[..end]);
+            }
+            self.line.push_str(&text[end..]);
+            return self.limit(sink);
         }
         for character in text.chars() {
-            self.character(character);
+            self.character(character, sink);
         }
     }
 
@@ -140,34 +145,33 @@ impl Cleaner {
     }
 
     /// ASCII that means just itself.
-    fn plain(&mut self, text: &[u8]) {
+    fn plain(&mut self, text: &[u8], sink: &mut impl Sink) {
         self.at_start &= text.is_empty();
-        let Some(line_ended) = &mut self.line_ended else {
-            return self.tail.push_ascii(text);
+        // A line that is too long as it is goes on without being copied first.
+        let end = if text.len() > LONGEST_LINE {
+            text.len()
+        } else {
+            text.iter()
+                .rposition(|byte| *byte == b'\n')
+                .map_or(0, |at| at + 1)
         };
-        for part in text.split_inclusive(|byte| *byte == b'\n') {
-            if let Some(end) = part.strip_suffix(b"\n") {
-                if self.tail.is_at_line_start() {
-                    line_ended(&String::from_utf8_lossy(end));
-                } else {
-                    self.tail.push_ascii(end);
-                    line_ended(&self.tail.line());
-                    self.tail.push_ascii(b"\n");
-                    continue;
-                }
-            }
-            self.tail.push_ascii(part);
+        if end > 0 {
+            self.pass_on(sink);
+            sink.ascii(&text[..end]);
         }
+        self.line.extend(text[end..].iter().map(|byte| char::from(*byte)));
+        self.limit(sink);
     }
 
-    fn character(&mut self, character: char) {
+    fn character(&mut self, character: char, sink: &mut impl Sink) {
         match self.state {
-            State::Text => self.printed(character),
+            State::Text => self.printed(character, sink),
             State::Escape => {
                 self.state = match character {
                     '[' => State::Control,
                     ']' | 'P' | 'X' | '^' | '_' => State::String,
                     ' '..='/' => State::EscapeIntermediate,
+                    '\n' | '\r' => return self.interrupted(character, sink),
                     _ => State::Text,
                 }
             }
@@ -176,29 +180,50 @@ impl Cleaner {
                     self.state = State::Text;
                 }
             }
-            State::Control => self.control(character),
-            State::String | State::StringEscape => {
-                self.sequence.push(character);
-                self.state = match (self.state, character) {
-                    (_, '\u{7}') | (State::StringEscape, '\\') => State::Text,
-                    (_, '\u{1b}') => State::StringEscape,
-                    _ if self.sequence.len() > LONGEST_SEQUENCE => State::Text,
-                    _ => State::String,
-                };
-                if self.state == State::Text {
+            State::Control => self.control(character, sink),
+            State::String | State::StringEscape => match (self.state, character) {
+                (_, '\u{7}') | (State::StringEscape, '\\') => {
                     self.sequence.clear();
+                    self.state = State::Text;
                 }
+                (_, '\u{1b}') => self.state = State::StringEscape,
+                // No terminal title holds a line end, and none is so long: it was never ended. What it took in was
+                // meant to be read.
+                (_, '\n' | '\r') => self.interrupted(character, sink),
+                _ if self.sequence.len() > LONGEST_SEQUENCE => self.interrupted(character, sink),
+                _ => {
+                    self.sequence.push(character);
+                    self.state = State::String;
+                }
+            },
+        }
+    }
+
+    /// A sequence that turns out to be none: shows what it took in, and this character.
+    fn interrupted(&mut self, character: char, sink: &mut impl Sink) {
+        self.end_sequence();
+        self.printed(character, sink);
+    }
+
+    fn end_sequence(&mut self) {
+        if self.state != State::Text {
+            self.state = State::Text;
+            for taken in std::mem::take(&mut self.sequence).chars() {
+                self.put(if taken.is_control() { '\u{fffd}' } else { taken });
             }
         }
     }
 
-    fn printed(&mut self, character: char) {
+    fn printed(&mut self, character: char, sink: &mut impl Sink) {
         if std::mem::take(&mut self.carriage_return) && character != '\n' && character != '\r' {
             self.rewriting().column = 0;
         }
         match character {
             '\u{1b}' => self.state = State::Escape,
-            '\n' => self.end_line(),
+            '\n' => {
+                self.pass_on(sink);
+                sink.ascii(b"\n");
+            }
             '\r' => self.carriage_return = true,
             '\u{8}' => {
                 let rewriting = self.rewriting();
@@ -211,10 +236,11 @@ impl Cleaner {
             '\u{80}'..='\u{9f}' => self.put('\u{fffd}'),
             other => self.put(other),
         }
+        self.limit(sink);
     }
 
     /// A character of a control sequence. Only those that rewrite the line are carried out.
-    fn control(&mut self, character: char) {
+    fn control(&mut self, character: char, sink: &mut impl Sink) {
         match character {
             '@'..='~' => {
                 self.state = State::Text;
@@ -222,7 +248,7 @@ impl Cleaner {
                 let number = sequence.parse::<usize>().ok();
                 match character {
                     'K' => self.erase(number.unwrap_or(0)),
-                    'G' => self.rewriting().column = number.unwrap_or(1).clamp(1, LONGEST_REWRITTEN) - 1,
+                    'G' => self.rewriting().column = number.unwrap_or(1).clamp(1, LONGEST_LINE) - 1,
                     _ => {}
                 }
             }
@@ -231,11 +257,7 @@ impl Cleaner {
                 self.state = State::Escape;
             }
             ' '..='?' if self.sequence.len() < LONGEST_SEQUENCE => self.sequence.push(character),
-            _ => {
-                self.sequence.clear();
-                self.state = State::Text;
-                self.printed(character);
-            }
+            _ => self.interrupted(character, sink),
         }
     }
 
@@ -259,7 +281,7 @@ impl Cleaner {
 
     fn put(&mut self, character: char) {
         match &mut self.rewriting {
-            None => self.tail.push(character.encode_utf8(&mut [0; 4])),
+            None => self.line.push(character),
             Some(Rewriting { line, column }) => {
                 if *column >= line.len() {
                     line.resize(*column, ' ');
@@ -268,25 +290,14 @@ impl Cleaner {
                     line[*column] = character;
                 }
                 *column += 1;
-                if line.len() > LONGEST_REWRITTEN {
-                    self.append_rewritten();
-                }
             }
         }
     }
 
-    fn end_line(&mut self) {
-        self.append_rewritten();
-        if let Some(line_ended) = &mut self.line_ended {
-            line_ended(&self.tail.line());
-        }
-        self.tail.push("\n");
-    }
-
     fn rewriting(&mut self) -> &mut Rewriting {
-        let tail = &mut self.tail;
+        let line = &mut self.line;
         self.rewriting.get_or_insert_with(|| {
-            let line: Vec<char> = tail.take_line().chars().collect();
+            let line: Vec<char> = std::mem::take(line).chars().collect();
             Rewriting {
                 column: line.len(),
                 line,
@@ -294,9 +305,24 @@ impl Cleaner {
         })
     }
 
-    fn append_rewritten(&mut self) {
+    /// Keeps the unfinished line short enough to be held.
+    fn limit(&mut self, sink: &mut impl Sink) {
+        let length = self
+            .rewriting
+            .as_ref()
+            .map_or(self.line.len(), |rewriting| rewriting.line.len());
+        if length > LONGEST_LINE {
+            self.pass_on(sink);
+        }
+    }
+
+    fn pass_on(&mut self, sink: &mut impl Sink) {
         if let Some(rewriting) = self.rewriting.take() {
-            self.tail.push(&rewriting.line.iter().collect::<String>());
+            sink.text(&rewriting.line.iter().collect::<String>());
+        }
+        if !self.line.is_empty() {
+            sink.text(&self.line);
+            self.line.clear();
         }
     }
 }
@@ -336,6 +362,19 @@ fn none_is(bytes: &[u8], odd: impl Fn(u8) -> bool) -> bool {
 mod tests {
     use super::*;
 
+    #[derive(Default)]
+    struct Out(String);
+
+    impl Sink for Out {
+        fn ascii(&mut self, text: &[u8]) {
+            self.text(std::str::from_utf8(text).unwrap());
+        }
+
+        fn text(&mut self, text: &str) {
+            self.0.push_str(text);
+        }
+    }
+
     fn clean(text: &[u8]) -> String {
         let whole = clean_in_pieces(text, usize::MAX);
         for size in 1..8 {
@@ -345,11 +384,12 @@ mod tests {
     }
 
     fn clean_in_pieces(text: &[u8], size: usize) -> String {
-        let mut cleaner = Cleaner::new(Tail::new(1000), None);
+        let (mut cleaner, mut out) = (Cleaner::new(), Out::default());
         for piece in text.chunks(size.min(text.len().max(1))) {
-            cleaner.feed(piece);
+            cleaner.feed(piece, &mut out);
         }
-        cleaner.finish().0
+        cleaner.finish(&mut out);
+        out.0
     }
 
     #[test]
@@ -374,20 +414,24 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_reported_once_and_in_its_last_form() {
-        let (sender, receiver) = std::sync::mpsc::channel();
-        let mut cleaner = Cleaner::new(
-            Tail::new(10),
-            Some(Box::new(move |line: &str| sender.send(line.to_owned()).unwrap())),
-        );
-        for piece in [&b"on"[..], b"e\ntw", b"o\n\n1%\r", b"2%\nend"] {
-            cleaner.feed(piece);
-        }
-        assert_eq!(cleaner.latest_line(), "end");
-        cleaner.finish();
+    fn a_sequence_that_never_ends_swallows_nothing() {
         assert_eq!(
-            receiver.iter().collect::<Vec<_>>(),
-            ["one", "two", "", "2%", "end"]
+            clean(b"\x1b]0;title\nERROR: rm failed\n"),
+            "0;title\nERROR: rm failed\n"
         );
+        assert_eq!(clean(b"\x1bPabc"), "abc");
+        let long = format!("\x1b_{}", "x".repeat(10_000));
+        assert_eq!(clean_in_pieces(long.as_bytes(), 100).len(), 10_000);
+        assert_eq!(clean(b"\x1b[12\nnext"), "12\nnext");
+    }
+
+    #[test]
+    fn lines_of_any_length_pass() {
+        for (piece, count) in [("x", 200_000), ("é", 100_000), ("ab\n", 50_000)] {
+            let text = piece.repeat(count);
+            for size in [1000, 70_001, 1 << 20] {
+                assert_eq!(clean_in_pieces(text.as_bytes(), size), text);
+            }
+        }
     }
 }

@@ -32,7 +32,10 @@ pub enum Stdin {
 
 /// What a confined process may do; everything else is refused by the kernel, for its descendants too.
 ///
-/// On Linux: Landlock (paths, signals, abstract sockets) and seccomp (sockets). Not available elsewhere:
+/// Whatever it may write, it changes no file's mode, owner, times (other than by an open file) or attributes, and nothing
+/// about other processes or the machine.
+///
+/// On Linux: Landlock (paths; signals and abstract sockets from Linux 6.12 on) and seccomp (the rest). Not available elsewhere:
 /// [`Confinement::enforceable`] says so, and a confined command is then never started.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Confinement {

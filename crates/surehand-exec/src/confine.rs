@@ -1,11 +1,10 @@
 //! Confinement of a process and all its descendants by the kernel.
 //!
-//! Paths, signals and abstract sockets by Landlock (landlock(7)), sockets by seccomp (seccomp(2)). What is
-//! refused answers EACCES, or EPERM for signals; what could make a socket by another way (`io_uring`)
-//! answers ENOSYS.
+//! Paths, signals and abstract sockets by Landlock (landlock(7)); sockets, and what Landlock does not know of, by
+//! seccomp (seccomp(2)). What is refused answers EACCES or EPERM; what could make a socket by another way
+//! (`io_uring`) answers ENOSYS.
 
 use std::{
-    collections::BTreeMap,
     io,
     path::{Path, PathBuf},
 };
@@ -14,7 +13,10 @@ use landlock::{
     ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
     RulesetCreatedAttr, RulesetStatus, Scope,
 };
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, sock_filter};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    sock_filter,
+};
 
 use crate::Confinement;
 
@@ -71,9 +73,9 @@ impl Confinement {
                 "this kernel cannot confine paths: Landlock version 3 (Linux 6.2) or newer is needed"
                     .to_owned()
             })?;
-        if !self.network {
-            socket_filters().map_err(|error| format!("this machine cannot confine sockets: {error}"))?;
-        }
+        guard_filters()
+            .and_then(|_| socket_filters())
+            .map_err(|error| format!("this machine cannot confine system calls: {error}"))?;
         Ok(())
     }
 }
@@ -82,7 +84,7 @@ impl Confinement {
 pub(crate) struct Sealed {
     confinement: Confinement,
     program: PathBuf,
-    sockets: Vec<BpfProgram>,
+    filters: Vec<BpfProgram>,
 }
 
 /// Makes everything ready that can fail early.
@@ -91,10 +93,10 @@ pub(crate) fn prepare(confinement: &Confinement, program: &Path) -> io::Result<S
     Ok(Sealed {
         confinement: confinement.clone(),
         program: program.to_owned(),
-        sockets: if confinement.network {
-            Vec::new()
+        filters: if confinement.network {
+            guard_filters()?
         } else {
-            socket_filters()?
+            [guard_filters()?, socket_filters()?].concat()
         },
     })
 }
@@ -103,7 +105,7 @@ impl Sealed {
     /// Confines this process for good.
     pub(crate) fn enter(&self) -> io::Result<()> {
         self.restrict_paths().map_err(io::Error::other)?;
-        for filter in &self.sockets {
+        for filter in &self.filters {
             seccompiler::apply_filter(filter).map_err(io::Error::other)?;
         }
         Ok(())
@@ -167,17 +169,125 @@ fn rule(
 /// and what could make one by another way.
 fn socket_filters() -> io::Result<Vec<BpfProgram>> {
     Ok(vec![
-        refuse(libc::SYS_socket, libc::EACCES)?,
-        refuse(libc::SYS_io_uring_setup, libc::ENOSYS)?,
+        refuse(libc::EACCES, [(libc::SYS_socket, Vec::new())])?,
+        refuse(libc::ENOSYS, [(libc::SYS_io_uring_setup, Vec::new())])?,
+    ])
+}
+
+/// Refuses what Landlock does not know of: changes to what files outside are (mode, owner, times, attributes), to
+/// what other processes are (limits, priorities, memory), and to the machine itself.
+fn guard_filters() -> io::Result<Vec<BpfProgram>> {
+    let always = ALWAYS_REFUSED.iter().map(|call| (*call, Vec::new()));
+    let other = OF_OTHERS.iter().map(|call| Ok((*call, vec![unless_zero(0)?])));
+    let of_others: Vec<_> = other.collect::<io::Result<_>>()?;
+    let whose = [
+        (libc::SYS_setpriority, vec![unless_zero(0)?, unless_zero(1)?]),
+        (libc::SYS_ioprio_set, vec![unless_zero(1)?]),
+        // Without a path it is for an open file, and sets its times to now or to what its owner likes.
+        (libc::SYS_utimensat, vec![unless_zero(1)?]),
+    ];
+    Ok(vec![
+        refuse(libc::EPERM, always.chain(of_others).chain(whose))?,
         refuse_other_numbering(),
     ])
 }
 
-/// A filter that lets one system call fail. A call in the numbering of another architecture ends the process.
-fn refuse(call: libc::c_long, errno: i32) -> io::Result<BpfProgram> {
+/// Calls whose first argument is a process; zero is the caller.
+const OF_OTHERS: &[libc::c_long] = &[
+    libc::SYS_prlimit64,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setattr,
+];
+
+/// No confined program needs these, or it must do without. Those that came late have no name in every libc.
+const ALWAYS_REFUSED: &[libc::c_long] = &[
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    FCHMODAT2,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    SETXATTRAT,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    REMOVEXATTRAT,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utimes,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_futimesat,
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    libc::SYS_migrate_pages,
+    libc::SYS_move_pages,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_setns,
+    libc::SYS_unshare,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_fanotify_init,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_adjtimex,
+    libc::SYS_clock_adjtime,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+];
+// The same on every architecture (the kernel's syscall.tbl).
+const FCHMODAT2: libc::c_long = 452;
+const SETXATTRAT: libc::c_long = 463;
+const REMOVEXATTRAT: libc::c_long = 466;
+
+/// A rule that holds when this argument is not zero.
+fn unless_zero(argument: u8) -> io::Result<SeccompRule> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)
+        .and_then(|condition| SeccompRule::new(vec![condition]))
+        .map_err(io::Error::other)
+}
+
+/// A filter that lets system calls fail. A call in the numbering of another architecture ends the process.
+fn refuse(
+    errno: i32,
+    calls: impl IntoIterator<Item = (libc::c_long, Vec<SeccompRule>)>,
+) -> io::Result<BpfProgram> {
     let architecture = std::env::consts::ARCH.try_into().map_err(io::Error::other)?;
     SeccompFilter::new(
-        BTreeMap::from([(call, Vec::new())]),
+        calls.into_iter().collect(),
         SeccompAction::Allow,
         SeccompAction::Errno(errno.unsigned_abs()),
         architecture,

@@ -22,6 +22,9 @@ pub enum ExecError {
     /// The spawner does not start.
     #[error("the spawner of processes did not start: {0}")]
     Spawner(String),
+    /// The run was withdrawn before it began.
+    #[error("cancelled before it began")]
+    Cancelled,
     /// The command cannot be described to the kernel.
     #[error("{0}")]
     Invalid(String),

@@ -13,6 +13,8 @@ pub struct Finished {
     pub cancelled: bool,
     /// How many processes were still alive when the command itself had ended by itself; they were killed.
     pub left_behind: u32,
+    /// Something kept the tree from being ended in time, or from being seen to end: a process of it may live.
+    pub unconfirmed: bool,
     /// From start to end.
     pub duration: Duration,
     /// Standard output.

@@ -27,6 +27,7 @@ mod sys;
 mod tail;
 mod take_over;
 mod tree;
+mod view;
 mod wire;
 
 pub use command::{Command, Confinement, Stdin};

@@ -1,15 +1,19 @@
 //! The server's side of the spawner: a pool of reapers that are ready.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashSet, VecDeque},
     io,
     os::{fd::OwnedFd, unix::net::UnixStream as BlockingStream, unix::process::CommandExt},
     path::PathBuf,
     process::{Child, Command, Stdio},
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
-use rustix::net::SendFlags;
+use rustix::{
+    net::SendFlags,
+    process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal},
+};
 use tokio::{
     io::Interest,
     net::UnixStream,
@@ -25,6 +29,9 @@ use crate::{
 
 /// So many reapers wait for work, so that a call does not wait for a fork.
 const READY: usize = 2;
+
+/// A spawner that runs makes a reaper in less.
+const UNHURRIED: Duration = Duration::from_millis(500);
 
 /// Gives out reapers, and starts the spawner when the first is wanted.
 pub(crate) struct Pool {
@@ -42,7 +49,7 @@ impl Pool {
     }
 
     /// A reaper for one run.
-    pub(crate) async fn reaper(&self) -> Result<(UnixStream, Arc<Spawner>), ExecError> {
+    pub(crate) async fn reaper(&self) -> Result<(Reaper, Arc<Spawner>), ExecError> {
         // A second try, because the spawner may have been killed since the last run.
         for _ in 0..2 {
             let spawner = self.spawner().await?;
@@ -84,6 +91,38 @@ impl Pool {
     }
 }
 
+/// A reaper that is ready.
+pub(crate) struct Reaper {
+    pub(crate) socket: UnixStream,
+    /// Its process, as a number that the spawner knows and as one that is safe against reuse.
+    pub(crate) pid: i32,
+    process: OwnedFd,
+}
+
+impl Reaper {
+    fn new(pid: i32, socket: OwnedFd) -> io::Result<Self> {
+        let socket = BlockingStream::from(socket);
+        socket.set_nonblocking(true)?;
+        let number = Pid::from_raw(pid).ok_or_else(|| io::Error::other("no process id"))?;
+        Ok(Self {
+            socket: UnixStream::from_std(socket)?,
+            pid,
+            process: pidfd_open(number, PidfdFlags::empty())?,
+        })
+    }
+
+    /// Ends a reaper that does not do what it is told; the spawner then ends its tree.
+    pub(crate) fn kill(&self) {
+        // It may have ended by itself.
+        let _ = pidfd_send_signal(&self.process, Signal::KILL);
+    }
+
+    /// Wakes a reaper that was stopped.
+    pub(crate) fn wake(&self) {
+        let _ = pidfd_send_signal(&self.process, Signal::CONT);
+    }
+}
+
 /// A running spawner. Ends with its last user.
 pub(crate) struct Spawner {
     shared: Arc<Shared>,
@@ -99,9 +138,11 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    ready: VecDeque<UnixStream>,
+    ready: VecDeque<Reaper>,
     /// How many were asked for and have not arrived.
     coming: usize,
+    /// Reapers that fell, and whose trees the spawner has ended.
+    cleaned: HashSet<i32>,
     gone: bool,
 }
 
@@ -138,7 +179,7 @@ impl Spawner {
     }
 
     /// Takes back a reaper whose tree is empty, if it is to be used again, and fills the pool.
-    pub(crate) fn refill(&self, again: Option<UnixStream>) {
+    pub(crate) fn refill(&self, again: Option<Reaper>) {
         if let Some(reaper) = again {
             let mut state = lock(&self.shared.state);
             if state.ready.len() < READY {
@@ -150,7 +191,7 @@ impl Spawner {
     }
 
     /// The next reaper; None when the spawner is gone.
-    async fn take(&self) -> Option<UnixStream> {
+    async fn take(&self) -> Option<Reaper> {
         loop {
             let arrived = self.shared.arrived.notified();
             {
@@ -163,7 +204,36 @@ impl Spawner {
                 }
             }
             self.shared.top_up(1);
+            if tokio::time::timeout(UNHURRIED, arrived).await.is_err() {
+                // A command may have stopped it.
+                self.wake();
+            }
+        }
+    }
+
+    /// Returns when the spawner has ended the tree of a reaper that fell, or is gone itself.
+    pub(crate) async fn cleaned(&self, reaper: i32) {
+        loop {
+            let arrived = self.shared.arrived.notified();
+            {
+                let mut state = lock(&self.shared.state);
+                if state.cleaned.remove(&reaper) || state.gone {
+                    return;
+                }
+            }
             arrived.await;
+        }
+    }
+
+    /// Wakes the spawner if it was stopped.
+    pub(crate) fn wake(&self) {
+        let pid = self
+            .pid()
+            .and_then(|pid| i32::try_from(pid).ok())
+            .and_then(Pid::from_raw);
+        if let Some(pid) = pid {
+            // A child that was not waited for: its number is its own.
+            let _ = kill_process(pid, Signal::CONT);
         }
     }
 
@@ -199,17 +269,19 @@ impl Shared {
         }
     }
 
-    fn arrive(&self, reapers: Vec<OwnedFd>) {
+    fn hear(&self, word: [u8; wire::WORD], sockets: Vec<OwnedFd>) {
+        let (what, pid) = wire::read_word(word);
         {
             let mut state = lock(&self.state);
-            for reaper in reapers {
+            if what == wire::CLEANED {
+                state.cleaned.insert(pid);
+            }
+            for socket in sockets {
+                // Whoever had the number before is forgotten.
+                state.cleaned.remove(&pid);
                 state.coming = state.coming.saturating_sub(1);
-                let reaper = BlockingStream::from(reaper);
                 // One that cannot be registered is closed, and so ends.
-                if let Ok(reaper) = reaper
-                    .set_nonblocking(true)
-                    .and_then(|()| UnixStream::from_std(reaper))
-                {
+                if let Ok(reaper) = Reaper::new(pid, socket) {
                     state.ready.push_back(reaper);
                 }
             }
@@ -225,20 +297,20 @@ impl Shared {
 
 /// Takes in reapers for as long as the spawner lives.
 async fn receive(shared: Arc<Shared>) {
-    let mut byte = [0; 1];
+    let mut word = [0; wire::WORD];
     while shared.socket.readable().await.is_ok() {
         let received = shared.socket.try_io(Interest::READABLE, || {
-            wire::receive_with_descriptors(&shared.socket, &mut byte)
+            wire::receive_with_descriptors(&shared.socket, &mut word)
         });
         match received {
-            Ok((0, _)) => break,
-            Ok((_, reapers)) => shared.arrive(reapers),
+            // Words are sent whole, and so short that the system does not cut them.
+            Ok((wire::WORD, sockets)) => shared.hear(word, sockets),
             Err(error)
                 if matches!(
                     error.kind(),
                     io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
                 ) => {}
-            Err(_) => break,
+            Ok(_) | Err(_) => break,
         }
     }
     shared.end();

@@ -24,7 +24,8 @@ pub trait Filter: Send {
     fn finish(&mut self, out: &mut Vec<u8>);
 }
 
-/// Makes a filter for each stream.
+/// Makes a filter. A stream goes through two: one for its bytes, one for the text that is left when escape sequences
+/// are removed. With a filter, the text that is shown is kept, not the bytes.
 pub type MakeFilter = Arc<dyn Fn() -> Box<dyn Filter> + Send + Sync>;
 
 /// Where lines go while the run lasts: cleaned, filtered, without their end. Must not block.

@@ -16,11 +16,13 @@ use std::{
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    process::Pid,
+    process::{Pid, Signal, kill_process},
 };
 
 use crate::{reaper::Reaper, sys, tree, wire};
 
+/// A reaper that has not ended by itself after this long never will.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// Longer than a reaper needs for its tree.
 const LONGEST_END: Duration = Duration::from_secs(15);
 
@@ -47,6 +49,7 @@ fn serve() -> io::Result<()> {
     rustix::process::setsid()?;
     sys::close_ears()?;
     tree::adopt_orphans()?;
+    wake_when_orphaned()?;
     let (life_line, life) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     rustix::stdio::dup2_stdin(null()?)?;
     Spawner {
@@ -82,11 +85,12 @@ impl Spawner {
         }
     }
 
-    /// The server is gone. Every reaper sees that by itself and kills its tree; one that was killed as well
-    /// leaves its tree here, so this process must be the last to go.
+    /// The server is gone. Every reaper sees that by itself and kills its tree; one that was killed or stopped leaves
+    /// its tree here, so this process must be the last to go.
     fn end(mut self) -> io::Result<()> {
         let begun = Instant::now();
         self.life = null()?;
+        self.signal_reapers(Signal::CONT);
         while !self.reapers.is_empty() && begun.elapsed() < LONGEST_END {
             let mut descriptors = [PollFd::from_borrowed_fd(self.child_signal.as_fd(), PollFlags::IN)];
             let _ = poll(
@@ -97,8 +101,18 @@ impl Spawner {
                 }),
             );
             self.pick_up();
+            if begun.elapsed() > PATIENCE {
+                self.signal_reapers(Signal::KILL);
+            }
         }
         Ok(())
+    }
+
+    /// Reapers are children that were not waited for, so their numbers are theirs.
+    fn signal_reapers(&self, signal: Signal) {
+        for reaper in &self.reapers {
+            let _ = kill_process(*reaper, signal);
+        }
     }
 
     fn wait(&self) -> io::Result<(bool, bool)> {
@@ -122,7 +136,8 @@ impl Spawner {
         match sys::fork()? {
             sys::Fork::Parent(pid) => {
                 self.reapers.insert(pid);
-                wire::send_with_descriptors(&self.server, &[wire::MORE], &[ours.as_fd()])?;
+                let word = wire::word(wire::REAPER, pid.as_raw_nonzero().get());
+                wire::send_with_descriptors(&self.server, &word, &[ours.as_fd()])?;
                 Ok(())
             }
             sys::Fork::Child => {
@@ -135,6 +150,7 @@ impl Spawner {
     /// In the new process: lets go of what is the spawner's, above all of the writing end of the life line.
     fn become_reaper(&mut self, server: UnixStream) -> ! {
         let replaced = (|| {
+            wake_when_orphaned()?;
             self.life = null()?;
             self.server = UnixStream::from(null()?);
             io::Result::Ok(Reaper {
@@ -153,19 +169,33 @@ impl Spawner {
     fn pick_up(&mut self) {
         let mut buffer = [0_u8; 1024];
         while rustix::io::read(&self.child_signal, &mut buffer).is_ok_and(|read| read > 0) {}
-        let mut orphans = false;
+        let mut fallen = Vec::new();
+        let mut orphan = false;
         tree::reap(|pid, status| {
-            let well = self.reapers.remove(&pid) && status.exit_status() == Some(0);
-            orphans |= !well;
+            if !self.reapers.remove(&pid) {
+                orphan = true;
+            } else if status.exit_status() != Some(0) {
+                fallen.push(pid);
+            }
         });
-        if orphans {
+        if orphan || !fallen.is_empty() {
             let mut gone = Vec::new();
             tree::kill_all(tree::own_pid(), &self.reapers, |pid, _| gone.push(pid));
-            for pid in gone {
-                self.reapers.remove(&pid);
-            }
+            fallen.extend(gone.into_iter().filter(|pid| self.reapers.remove(pid)));
+        }
+        for reaper in fallen {
+            // The server may be gone, and then nobody needs to know.
+            let word = wire::word(wire::CLEANED, reaper.as_raw_nonzero().get());
+            let _ = wire::send_with_descriptors(&self.server, &word, &[]);
         }
     }
+}
+
+/// A stopped process does not see that a socket has ended. Its parent's end wakes it.
+fn wake_when_orphaned() -> io::Result<()> {
+    Ok(rustix::process::set_parent_process_death_signal(Some(
+        Signal::CONT,
+    ))?)
 }
 
 /// A descriptor that holds nothing open.

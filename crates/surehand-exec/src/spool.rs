@@ -23,6 +23,7 @@ pub(crate) struct Spool {
 }
 
 /// What was kept.
+#[derive(Default)]
 pub(crate) struct Spooled {
     pub(crate) kept: u64,
     pub(crate) sha256: [u8; 32],

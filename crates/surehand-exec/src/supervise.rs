@@ -13,26 +13,29 @@ use rustix::{
 };
 use tokio::{
     io::AsyncWriteExt,
-    net::{UnixStream, unix::pipe},
+    net::unix::pipe,
     time::{Instant, sleep_until},
 };
 
 use crate::{
     Command, Ended, ExecError, Finished, Run, Stdin, Stream,
     capture::{Buffer, Capture, LARGEST_SIZE, PIPE_SIZE},
-    pool::{Pool, Spawner},
-    spool::Spool,
+    pool::{Pool, Reaper, Spawner},
     wire::{self, Report, StartRequest},
 };
 
 /// After this long a run's output is put where another process can follow it.
 const SHOW_AFTER: Duration = Duration::from_millis(150);
 /// How long after SIGKILL the tree may take to vanish before the answer is given all the same.
-const KILL_WAIT: Duration = Duration::from_millis(400);
+const KILL_WAIT: Duration = Duration::from_millis(350);
 /// How much is read at the end without waiting: more than a pipe holds.
 const LAST_READS: usize = 4 * PIPE_SIZE / LARGEST_SIZE;
 /// How much is read from one stream before others are looked at.
 const READS: usize = 4;
+/// How long a fallen reaper's tree may take to vanish: the spawner has to see it and to end what is left.
+const FALL_WAIT: Duration = Duration::from_millis(250);
+/// How long a run waits for a reaper at most.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// Further in the future than any run lasts.
 const FAR: Duration = Duration::from_hours(24 * 365);
 
@@ -43,7 +46,11 @@ pub(crate) async fn supervise(pool: &Pool, run: Run) -> Result<Finished, ExecErr
     let request = request(&run.command)?;
     let mut run = run;
     for _ in 0..TRIES {
-        let (reaper, spawner) = pool.reaper().await?;
+        let waiting = tokio::time::timeout(run.limits.timeout.min(LONGEST_WAIT), pool.reaper());
+        let (reaper, spawner) = tokio::select! {
+            taken = waiting => taken.map_err(|_| ExecError::Spawner("it does not answer".to_owned()))??,
+            () = run.cancel.cancelled() => return Err(ExecError::Cancelled),
+        };
         match begin(run, &request, reaper, spawner).await?.follow().await {
             Followed::Finished(finished) => return Ok(*finished),
             Followed::NeverBegun(again) => run = *again,
@@ -55,7 +62,7 @@ pub(crate) async fn supervise(pool: &Pool, run: Run) -> Result<Finished, ExecErr
 async fn begin(
     run: Run,
     request: &StartRequest,
-    reaper: UnixStream,
+    reaper: Reaper,
     spawner: Arc<Spawner>,
 ) -> Result<Supervisor, ExecError> {
     let stdin = stdin(&run.command.stdin)?;
@@ -69,8 +76,8 @@ async fn begin(
     )
     .await;
     Ok(Supervisor {
-        stdout: capture(&run, Stream::Stdout, stdout),
-        stderr: capture(&run, Stream::Stderr, stderr),
+        stdout: Capture::new(Stream::Stdout, stdout, &run, "stdout"),
+        stderr: Capture::new(Stream::Stderr, stderr, &run, "stderr"),
         reaper,
         spawner,
         begun,
@@ -105,6 +112,8 @@ enum Phase {
     Draining,
     /// SIGKILL was ordered; until the tree is gone.
     Killing,
+    /// The reaper is gone before its tree was; until the spawner has ended the tree.
+    Fallen,
     /// Over.
     Done,
 }
@@ -137,7 +146,7 @@ struct Supervisor {
 impl Supervisor {
     async fn follow(mut self) -> Followed {
         let mut buffer = Buffer::new();
-        let cancel = self.run.cancel.clone();
+        let (cancel, reaper) = (self.run.cancel.clone(), self.reaper.reaper.pid);
         let mut shown = false;
         while self.phase != Phase::Done {
             if self.reaper.closed && !self.started && self.ended.is_none() {
@@ -152,6 +161,7 @@ impl Supervisor {
                     self.cancelled = true;
                     self.terminate().await;
                 }
+                () = self.spawner.cleaned(reaper), if self.phase == Phase::Fallen => self.tree_is_gone(),
                 () = sleep_until(self.next) => self.phase_over().await,
                 () = sleep_until(self.show), if !shown => {
                     shown = true;
@@ -175,6 +185,7 @@ impl Supervisor {
             timed_out: self.timed_out,
             cancelled: self.cancelled,
             left_behind: self.left_behind,
+            unconfirmed: !self.empty,
             duration: self.begun.elapsed(),
             stdout: self.stdout.finish(),
             stderr: self.stderr.finish(),
@@ -214,16 +225,21 @@ impl Supervisor {
                 self.enter(Phase::Killing, KILL_WAIT);
             }
             None if !self.started && self.ended.is_none() => {}
-            // The reaper is gone. After a last report that is its way; before it, it was killed, and the spawner
-            // kills the tree.
+            // After a last report this is the reaper's way. Before it, the reaper was killed, and the spawner kills the
+            // tree.
             None => {
                 self.ended.get_or_insert(Ended::Lost);
                 if !self.empty {
-                    self.empty = true;
-                    self.enter(Phase::Draining, KILL_WAIT);
+                    self.spawner.wake();
+                    self.enter(Phase::Fallen, FALL_WAIT);
                 }
             }
         }
+    }
+
+    fn tree_is_gone(&mut self) {
+        self.empty = true;
+        self.enter(Phase::Draining, Duration::ZERO);
     }
 
     async fn phase_over(&mut self) {
@@ -234,11 +250,18 @@ impl Supervisor {
             }
             Phase::Terminating => self.kill().await,
             Phase::Draining if !self.empty => self.kill().await,
-            Phase::Draining | Phase::Killing | Phase::Done => self.phase = Phase::Done,
+            // It does not do what it is told: a command may have stopped it.
+            Phase::Killing if !self.reaper.closed => {
+                self.reaper.reaper.kill();
+                self.spawner.wake();
+                self.enter(Phase::Fallen, FALL_WAIT);
+            }
+            Phase::Draining | Phase::Killing | Phase::Fallen | Phase::Done => self.phase = Phase::Done,
         }
     }
 
     async fn terminate(&mut self) {
+        self.reaper.reaper.wake();
         self.reaper.send(wire::TERM).await;
         self.enter(Phase::Terminating, self.run.limits.grace);
     }
@@ -256,35 +279,35 @@ impl Supervisor {
 
 /// The socket to a reaper.
 struct Link {
-    socket: UnixStream,
+    reaper: Reaper,
     received: Vec<u8>,
     closed: bool,
 }
 
 impl Link {
     /// Tells a reaper what to start.
-    async fn start(reaper: UnixStream, request: &StartRequest, streams: &[BorrowedFd<'_>]) -> Self {
+    async fn start(reaper: Reaper, request: &StartRequest, streams: &[BorrowedFd<'_>]) -> Self {
         let message = request.to_message();
         // Directly: the socket is empty, and Tokio might first want to hear from the system that it is. When the
         // reaper is gone, the end of the socket says so as well.
-        let sent = wire::send_with_descriptors(&reaper, &message, streams).unwrap_or(message.len());
+        let sent = wire::send_with_descriptors(&reaper.socket, &message, streams).unwrap_or(message.len());
         let mut link = Self {
-            socket: reaper,
+            reaper,
             received: Vec::new(),
             closed: false,
         };
-        let _ = link.socket.write_all(&message[sent..]).await;
+        let _ = link.reaper.socket.write_all(&message[sent..]).await;
         link
     }
 
     /// The socket, if everything that the reaper said was heard.
-    fn idle(self) -> Option<UnixStream> {
-        (!self.closed && self.received.is_empty()).then_some(self.socket)
+    fn idle(self) -> Option<Reaper> {
+        (!self.closed && self.received.is_empty()).then_some(self.reaper)
     }
 
     /// Gives an order. A reaper that cannot be reached is gone, which its socket tells by itself.
     async fn send(&mut self, order: u8) {
-        let _ = self.socket.write_all(&wire::message(order, &[])).await;
+        let _ = self.reaper.socket.write_all(&wire::message(order, &[])).await;
     }
 
     /// The next report; None when there will be none.
@@ -295,10 +318,10 @@ impl Link {
                 Ok(None) => {}
                 Err(_) => break,
             }
-            if self.socket.readable().await.is_err() {
+            if self.reaper.socket.readable().await.is_err() {
                 break;
             }
-            match self.socket.try_read_buf(&mut self.received) {
+            match self.reaper.socket.try_read_buf(&mut self.received) {
                 Ok(0) => break,
                 Ok(_) => {}
                 Err(error)
@@ -374,19 +397,4 @@ fn output_pipe() -> io::Result<(pipe::Receiver, OwnedFd)> {
     let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
     rustix::io::ioctl_fionbio(&reader, true)?;
     Ok((pipe::Receiver::from_owned_fd(reader)?, writer))
-}
-
-fn capture(run: &Run, stream: Stream, pipe: pipe::Receiver) -> Capture {
-    let name = match stream {
-        Stream::Stdout => "stdout",
-        Stream::Stderr => "stderr",
-    };
-    Capture::new(
-        stream,
-        pipe,
-        run.filter.as_ref().map(|make| make()),
-        Spool::new(run.folder.as_deref(), name, run.limits.spool_bytes),
-        run.limits.tail_chars,
-        run.lines.clone().map(|sink| (sink, run.lines_every)),
-    )
 }

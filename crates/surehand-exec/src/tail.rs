@@ -46,23 +46,6 @@ impl Tail {
         self.trim_seldom();
     }
 
-    /// The unfinished line at the end.
-    pub(crate) fn line(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(&self.text[self.line_start()..])
-    }
-
-    /// Whether the last line has just ended, or nothing has come yet.
-    pub(crate) fn is_at_line_start(&self) -> bool {
-        self.text.last().is_none_or(|last| *last == b'\n')
-    }
-
-    /// Removes the unfinished line at the end and gives it.
-    pub(crate) fn take_line(&mut self) -> String {
-        let line = self.text.split_off(self.line_start());
-        self.units -= units(&line);
-        String::from_utf8_lossy(&line).into_owned()
-    }
-
     /// The last line with something in it.
     pub(crate) fn last_line(&self) -> Cow<'_, str> {
         let text = self.text.trim_ascii_end();
@@ -71,13 +54,6 @@ impl Tail {
             .rposition(|byte| *byte == b'\n')
             .map_or(0, |at| at + 1);
         String::from_utf8_lossy(&text[start..])
-    }
-
-    fn line_start(&self) -> usize {
-        self.text
-            .iter()
-            .rposition(|byte| *byte == b'\n')
-            .map_or(0, |at| at + 1)
     }
 
     /// The end of the text, and how many units came before it. A character of two units is not cut.

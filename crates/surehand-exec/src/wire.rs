@@ -34,6 +34,23 @@ pub(crate) const TERM: u8 = b'T';
 pub(crate) const KILL: u8 = b'K';
 /// From the server to the spawner: make one more reaper. A single byte, no header.
 pub(crate) const MORE: u8 = b'M';
+/// From the spawner to the server: here is a reaper, with its socket. Followed by its process id.
+pub(crate) const REAPER: u8 = b'R';
+/// From the spawner to the server: that reaper is gone, and nothing of its tree is left. Followed by its process id.
+pub(crate) const CLEANED: u8 = b'C';
+/// The length of what the spawner says.
+pub(crate) const WORD: usize = 5;
+
+/// What the spawner says about a reaper.
+pub(crate) fn word(what: u8, reaper: i32) -> [u8; WORD] {
+    let [a, b, c, d] = reaper.to_le_bytes();
+    [what, a, b, c, d]
+}
+
+/// Takes apart what the spawner says.
+pub(crate) fn read_word([what, a, b, c, d]: [u8; WORD]) -> (u8, i32) {
+    (what, i32::from_le_bytes([a, b, c, d]))
+}
 
 /// What a reaper starts.
 #[derive(Debug, Clone, Default, PartialEq)]

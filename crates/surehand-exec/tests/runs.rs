@@ -463,3 +463,75 @@ async fn a_confined_command_has_no_sockets() {
     open.command.confinement.as_mut().unwrap().network = true;
     assert_eq!(finish(open).await.stdout.text, "socket\n".repeat(3));
 }
+
+#[tokio::test]
+async fn a_confined_command_changes_nothing_about_files_and_processes_outside() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["in", "out"] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    let outside = tempfile::tempdir().unwrap();
+    let secret = outside.path().join("secret");
+    fs::write(&secret, "secret").unwrap();
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
+    let before = fs::metadata(&secret).unwrap().modified().unwrap();
+    let script = format!(
+        "chmod 666 {secret} 2>&1 | grep -c 'not permitted'; chown 1234 {secret} 2>&1 | grep -c 'not permitted'; \
+         touch -d 2001-01-01 {secret} 2>&1 | grep -c denied; prlimit --pid {pid} --cpu=1 2>&1 | grep -ci 'not permitted'; \
+         renice -n 5 -p {pid} 2>&1 | grep -c 'not permitted'; ulimit -t 50 && echo limited; touch out/new && echo touched",
+        secret = secret.display(),
+        pid = std::process::id()
+    );
+    let finished = finish(confined(folder.path(), &script)).await;
+    assert_eq!(
+        finished.stdout.text, "1\n1\n1\n1\n1\nlimited\ntouched\n",
+        "{}",
+        finished.stderr.text
+    );
+    let after = fs::metadata(&secret).unwrap();
+    assert_eq!(
+        (after.permissions().mode() & 0o777, after.modified().unwrap()),
+        (0o600, before)
+    );
+}
+
+#[tokio::test]
+async fn a_command_that_stops_its_reaper_is_ended_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut run = sh_in(folder.path(), "echo $$ > pids; kill -STOP $PPID; sleep 40");
+    run.limits.timeout = Duration::from_secs(1);
+    let begun = Instant::now();
+    let finished = finish(run).await;
+    assert!(
+        begun.elapsed() < Duration::from_secs(3),
+        "took {:?}",
+        begun.elapsed()
+    );
+    assert!(finished.timed_out && !finished.unconfirmed, "{finished:?}");
+    assert!(gone(&folder.path().join("pids")));
+}
+
+#[tokio::test]
+async fn a_command_that_stops_the_spawner_holds_up_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let executor = executor();
+    let stop = "echo $$ > pids; kill -STOP $(cut -d' ' -f4 /proc/$PPID/stat); sleep 40";
+    let mut stopper = sh_in(folder.path(), stop);
+    stopper.limits.timeout = Duration::from_secs(2);
+    let stopping = {
+        let executor = executor.clone();
+        tokio::spawn(async move { executor.run(stopper).await.unwrap() })
+    };
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let others: Vec<_> = (0..8)
+        .map(|_| {
+            let executor = executor.clone();
+            tokio::spawn(async move { executor.run(sh("sleep 0.1; echo ok")).await.unwrap() })
+        })
+        .collect();
+    for other in others {
+        assert_eq!(other.await.unwrap().stdout.text, "ok\n");
+    }
+    assert!(stopping.await.unwrap().timed_out);
+    assert!(gone(&folder.path().join("pids")));
+}
