@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 /// A line that grows longer than this is passed on in parts; what was passed on is not rewritten.
-const LONGEST_LINE: usize = 1 << 16;
+const LONGEST_LINE: usize = 1 << 14;
 /// An escape sequence longer than this is none: what it held is shown.
 const LONGEST_SEQUENCE: usize = 4096;
 
@@ -159,7 +159,7 @@ impl Cleaner {
             self.pass_on(sink);
             sink.ascii(&text[..end]);
         }
-        self.line.extend(text[end..].iter().map(|byte| char::from(*byte)));
+        self.line.push_str(&String::from_utf8_lossy(&text[end..]));
         self.limit(sink);
     }
 
