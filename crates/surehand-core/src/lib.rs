@@ -18,6 +18,7 @@ mod nearest;
 mod policy;
 mod recorder;
 mod redact;
+mod strict_json;
 mod tool;
 mod toolset;
 
@@ -33,7 +34,8 @@ pub use error::{CallError, Refusal};
 pub use ids::{ParseRunIdError, RunId};
 pub use nearest::nearest;
 pub use policy::{Action, Decision, Policy, Resource};
-pub use recorder::{NoRecorder, Recorder, RunEnd, RunEvent, RunStart, RunStatus, StreamRecord};
+pub use recorder::{NoRecorder, PersonAnswer, Recorder, RunEnd, RunEvent, RunStart, RunStatus, StreamRecord};
 pub use redact::{REDACTED, Redactor, RedactorStream};
+pub use strict_json::parse_strict;
 pub use tool::{Effects, Tool};
 pub use toolset::{Change, ListError, Listing, Offers, Toolset};

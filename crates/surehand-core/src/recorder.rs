@@ -87,6 +87,21 @@ pub struct RunStart {
     pub status: RunStatus,
     /// When.
     pub at: Timestamp,
+    /// What the person behind the caller said to the call, where it was asked.
+    pub answer: Option<PersonAnswer>,
+}
+
+/// What a person said, through the client, to a call that was about to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PersonAnswer {
+    /// What exactly was asked about (see [`crate::Plan::digest`]).
+    pub digest: String,
+    /// When it was asked.
+    pub asked_at: Timestamp,
+    /// When it was answered.
+    pub answered_at: Timestamp,
+    /// Whether it was a yes.
+    pub yes: bool,
 }
 
 /// What a process wrote to one stream.

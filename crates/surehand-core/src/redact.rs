@@ -120,7 +120,26 @@ fn add_forms(needles: &mut BTreeSet<Vec<u8>>, text: &str) {
     }
     needles.insert(text.as_bytes().to_vec());
     let quoted = Value::String(text.to_owned()).to_string();
-    needles.insert(quoted.as_bytes()[1..quoted.len() - 1].to_vec());
+    let quoted = &quoted[1..quoted.len() - 1];
+    needles.insert(quoted.as_bytes().to_vec());
+    // As programs write JSON that must be ASCII.
+    let mut ascii = String::new();
+    for character in quoted.chars() {
+        if character.is_ascii() {
+            ascii.push(character);
+        } else {
+            let mut units = [0; 2];
+            ascii.extend(
+                character
+                    .encode_utf16(&mut units)
+                    .iter()
+                    .map(|unit| format!("\\u{unit:04x}")),
+            );
+        }
+    }
+    needles.insert(ascii.into_bytes());
+    // As a shell shows the words of a command (`set -x`).
+    needles.insert(text.replace('\'', r"'\''").into_bytes());
 }
 
 /// The state of a redaction between two pieces of input.
@@ -160,11 +179,18 @@ impl RedactorStream {
             let Some(found) = found.filter(|found| found.start() < until) else {
                 break;
             };
+            let end = inner.covered_to(&self.pending, found.start(), found.end());
+            if end > until && until < self.pending.len() {
+                // Another secret may begin in this one, and it is not all there yet.
+                self.emit(at, found.start(), out);
+                self.pending.drain(..found.start());
+                return;
+            }
             self.emit(at, found.start(), out);
             if found.len() >= SHORT || self.is_word(found.start(), found.end()) {
                 out.extend_from_slice(REDACTED.as_bytes());
                 self.before = Some(b']');
-                at = found.end();
+                at = end;
             } else {
                 self.emit(found.start(), found.start() + 1, out);
                 at = found.start() + 1;
@@ -197,6 +223,22 @@ impl RedactorStream {
 }
 
 impl Inner {
+    /// Where the secrets end that begin in `start..end` or in one another.
+    fn covered_to(&self, bytes: &[u8], start: usize, end: usize) -> usize {
+        let (mut at, mut end) = (start + 1, end);
+        while at < end {
+            let longest = self
+                .needles
+                .iter()
+                .filter(|needle| needle.len() >= SHORT && bytes[at..].starts_with(needle))
+                .map(Vec::len)
+                .max();
+            end = end.max(at + longest.unwrap_or(0));
+            at += 1;
+        }
+        end
+    }
+
     /// Where the end of `bytes` begins that may yet turn out to be a secret.
     fn undecided_from(&self, bytes: &[u8]) -> usize {
         let longest = self.needles.iter().map(Vec::len).max().unwrap_or(0);
@@ -278,6 +320,31 @@ mod tests {
         let mut stream = redactor.stream();
         stream.feed(b"ready hun", &mut out);
         assert_eq!(out, b"ready ");
+    }
+
+    #[test]
+    fn secrets_that_overlap_leave_nothing() {
+        let redactor = Redactor::new(["abcdef", "cdefgh", "ghijkl"]);
+        for size in 1..14 {
+            assert_eq!(
+                in_pieces(&redactor, "x abcdefghijkl y", size),
+                format!("x {REDACTED} y")
+            );
+            assert_eq!(in_pieces(&redactor, "abcdefgz", size), format!("{REDACTED}gz"));
+        }
+    }
+
+    #[test]
+    fn a_secret_is_found_as_programs_quote_it() {
+        let redactor = Redactor::new(["pä'ss\"wörd"]);
+        for form in [
+            "pä'ss\"wörd",
+            "p\\u00e4'ss\\\"w\\u00f6rd",
+            "pä'ss\\\"wörd",
+            "pä'\\''ss\"wörd",
+        ] {
+            assert_eq!(redactor.text(form), REDACTED, "{form}");
+        }
     }
 
     proptest! {

@@ -175,7 +175,7 @@ fn socket_filters() -> io::Result<Vec<BpfProgram>> {
 }
 
 /// Refuses what Landlock does not know of: changes to what files outside are (mode, owner, times, attributes), to
-/// what other processes are (limits, priorities, memory), and to the machine itself.
+/// what other processes are (limits, priorities, memory), what processes share without a path, and the machine itself.
 fn guard_filters() -> io::Result<Vec<BpfProgram>> {
     let always = ALWAYS_REFUSED.iter().map(|call| (*call, Vec::new()));
     let other = OF_OTHERS.iter().map(|call| Ok((*call, vec![unless_zero(0)?])));
@@ -247,6 +247,20 @@ const ALWAYS_REFUSED: &[libc::c_long] = &[
     libc::SYS_perf_event_open,
     libc::SYS_userfaultfd,
     libc::SYS_fanotify_init,
+    // Memory, queues and semaphores that belong to nobody's folder.
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
     libc::SYS_add_key,
     libc::SYS_request_key,
     libc::SYS_keyctl,

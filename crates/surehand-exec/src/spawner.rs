@@ -36,7 +36,7 @@ pub(crate) fn work() -> ! {
 struct Spawner {
     server: UnixStream,
     child_signal: OwnedFd,
-    /// Every reaper reads this; it ends when the spawner, its only writer, does.
+    /// Every reaper watches this; it ends when the spawner does, who alone holds the other end.
     life_line: OwnedFd,
     life: OwnedFd,
     reapers: HashSet<Pid>,
@@ -50,13 +50,14 @@ fn serve() -> io::Result<()> {
     sys::close_ears()?;
     tree::adopt_orphans()?;
     wake_when_orphaned()?;
-    let (life_line, life) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    // Sockets, because nobody can open those by their name in /proc and hold them.
+    let (life_line, life) = UnixStream::pair()?;
     rustix::stdio::dup2_stdin(null()?)?;
     Spawner {
         server,
         child_signal: sys::child_signal_descriptor()?,
-        life_line,
-        life,
+        life_line: life_line.into(),
+        life: life.into(),
         reapers: HashSet::new(),
     }
     .run()

@@ -196,7 +196,8 @@ impl Supervisor {
         match report {
             Some(Report::Started) => self.started = true,
             Some(Report::Ended { ended, remaining }) => {
-                self.ended = Some(ended);
+                // How it ended is not its own doing when the spawner's end was the cause.
+                self.ended.get_or_insert(ended);
                 self.empty = !remaining;
                 if self.phase == Phase::Running {
                     self.enter(Phase::Draining, self.run.limits.drain);
