@@ -1,9 +1,10 @@
 //! A person's yes, or the caller's own second thought, before a call is carried out.
 
+use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use surehand_core::{
-    Answer, ApprovalRequest, CallError, Confirm, Ctx, InputAnswer, InputRequest, Outcome, Plan, Refusal,
-    RunId, RunStatus,
+    Answer, ApprovalRequest, CallError, Channel, Confirm, Ctx, InputAnswer, InputRequest, Outcome,
+    PersonAnswer, Plan, Refusal, RunId, RunStatus,
 };
 
 use crate::{host::Inner, runs::start_of, tokens::TOKEN_LIFE};
@@ -14,14 +15,25 @@ const QUESTION: &str = "confirm";
 /// Whether a call may go on.
 pub(crate) enum Gate {
     /// It may, as this run.
-    Open(RunId),
+    Open {
+        run: RunId,
+        /// What the person said just now, where one was asked.
+        answer: Option<PersonAnswer>,
+    },
     /// Not yet; the answer says what has to happen first. Nothing ran.
     Shut(Answer),
     /// A person said no.
     Declined {
+        answer: PersonAnswer,
         /// In words for the caller and history.
         why: &'static str,
     },
+}
+
+impl Gate {
+    fn unasked(run: RunId) -> Self {
+        Self::Open { run, answer: None }
+    }
 }
 
 /// The confirmation of one call.
@@ -38,7 +50,8 @@ impl<'a> Confirmation<'a> {
 
     pub(crate) async fn gate(&self) -> Result<Gate, CallError> {
         match self.plan.confirm {
-            Confirm::No => Ok(Gate::Open(RunId::generate())),
+            Confirm::No => Ok(Gate::unasked(RunId::generate())),
+            Confirm::Token if self.cx.caller.channel == Channel::CommandLine => self.at_the_terminal(),
             Confirm::Token => self.by_token(),
             Confirm::Person if self.cx.client.elicitation => self.by_question(),
             Confirm::Person => self.by_approval().await,
@@ -50,22 +63,52 @@ impl<'a> Confirmation<'a> {
         let Some(state) = &self.cx.inputs.state else {
             return Ok(Gate::Shut(Answer::NeedsInput {
                 requests: vec![(QUESTION.to_owned(), InputRequest::confirmation(self.question()))],
-                state: json!({ "digest": self.plan.digest }),
+                state: json!({ "digest": self.plan.digest, "asked_at": Timestamp::now() }),
             }));
         };
         if state.get("digest").and_then(Value::as_str) != Some(self.plan.digest.as_str()) {
             return Err(self.refused("the call changed since it was confirmed; it did not run"));
         }
+        let answered_at = Timestamp::now();
+        let answer = |yes| PersonAnswer {
+            digest: self.plan.digest.clone(),
+            asked_at: state
+                .get("asked_at")
+                .and_then(|at| serde_json::from_value(at.clone()).ok())
+                .unwrap_or(answered_at),
+            answered_at,
+            yes,
+        };
         match self.cx.inputs.answers.get(QUESTION) {
-            Some(InputAnswer::Accept(_)) => Ok(Gate::Open(RunId::generate())),
+            Some(InputAnswer::Accept(_)) => Ok(Gate::Open {
+                run: RunId::generate(),
+                answer: Some(answer(true)),
+            }),
             Some(InputAnswer::Decline) => Ok(Gate::Declined {
+                answer: answer(false),
                 why: "not confirmed: the person said no; it did not run",
             }),
             Some(InputAnswer::Cancel) => Ok(Gate::Declined {
+                answer: answer(false),
                 why: "not confirmed: the question was closed without an answer; it did not run",
             }),
             None => Err(self.refused("the answer to the confirmation is missing; it did not run")),
         }
+    }
+
+    /// A command line makes one call and ends, and a token with it: there the second thought is the person's
+    /// answer at the terminal.
+    fn at_the_terminal(&self) -> Result<Gate, CallError> {
+        if self.cx.client.elicitation {
+            return self.by_question();
+        }
+        Err(CallError::Denied {
+            reason: format!(
+                "{} has to be confirmed, and a token for that is good only within one session with a server; \
+                 call it at a terminal, where it is asked for, or through an MCP client",
+                self.plan.tool
+            ),
+        })
     }
 
     /// Looks for a yes that was given elsewhere, else lets the call wait for one.
@@ -79,7 +122,7 @@ impl<'a> Confirmation<'a> {
             .await
             .map_err(|error| self.nobody_to_ask(&error.to_string()))?;
         if let Some(id) = taken {
-            return Ok(Gate::Open(id));
+            return Ok(Gate::unasked(id));
         }
         let run = start_of(
             RunId::generate(),
@@ -110,7 +153,7 @@ impl<'a> Confirmation<'a> {
                 .host
                 .tokens
                 .redeem(token, principal, &self.plan.digest)
-                .map(|()| Gate::Open(RunId::generate()))
+                .map(|()| Gate::unasked(RunId::generate()))
                 .map_err(|error| {
                     self.refused(&format!("{error}; call without confirmToken to get a new one"))
                 }),
@@ -126,12 +169,8 @@ impl<'a> Confirmation<'a> {
             ..
         } = self.plan;
         let folder = cwd.as_ref().map(|cwd| format!("in {cwd}\n")).unwrap_or_default();
-        let nature = if effects.destructive {
-            ", which may destroy what is there"
-        } else {
-            ""
-        };
-        format!("Run this?\n$ {display}\n{folder}It is the tool {tool}{nature}.")
+        let nature = if effects.destructive { " (destructive)" } else { "" };
+        format!("Run this?\n$ {display}\n{folder}tool: {tool}{nature}")
     }
 
     /// Nothing ran, so this counts as an error: a model must not take it for done.

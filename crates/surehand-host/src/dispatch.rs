@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use surehand_core::{Answer, CallError, Confirm, Ctx, Outcome, Plan, RunId, RunStatus, Work};
+use surehand_core::{Answer, CallError, Confirm, Ctx, Outcome, PersonAnswer, Plan, RunId, RunStatus, Work};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
@@ -42,10 +42,14 @@ impl Dispatch {
         let confirmation = Confirmation::of(&self.host, &self.plan, &cx);
         let gate = unless_withdrawn(&cx, confirmation.gate()).await??;
         match gate {
-            Gate::Open(id) => self.begin(cx, id).await,
+            Gate::Open { run, answer } => {
+                let run = self.begin_run(&cx, run, answer)?;
+                self.begin(cx, run).await
+            }
             Gate::Shut(answer) => Ok(answer),
-            Gate::Declined { why } => {
-                self.begin_run(&cx, RunId::generate())?.withdrawn(why);
+            Gate::Declined { answer, why } => {
+                self.begin_run(&cx, RunId::generate(), Some(answer))?
+                    .withdrawn(why);
                 Ok(Answer::Done(not_run(&self.plan, why)))
             }
         }
@@ -60,10 +64,10 @@ impl Dispatch {
             .map_err(|problem| CallError::Internal(format!("{}: {problem}", plan.tool)))?
     }
 
-    fn begin_run(&self, cx: &Ctx, id: RunId) -> Result<Run, CallError> {
+    fn begin_run(&self, cx: &Ctx, id: RunId, answer: Option<PersonAnswer>) -> Result<Run, CallError> {
         self.host
             .runs
-            .begin(id, &self.plan, &cx.caller, &cx.cancel)
+            .begin(id, &self.plan, &cx.caller, answer, &cx.cancel)
             .map_err(|Closed| {
                 CallError::Unavailable("the server is ending and takes no more calls".to_owned())
             })
@@ -71,8 +75,7 @@ impl Dispatch {
 
     /// The run goes on in a task of its own: a caller that goes away fires its token, and the locks are held
     /// until the work has really ended.
-    async fn begin(self, cx: Ctx, id: RunId) -> Result<Answer, CallError> {
-        let run = self.begin_run(&cx, id)?;
+    async fn begin(self, cx: Ctx, run: Run) -> Result<Answer, CallError> {
         let let_go = run.cancel.clone().drop_guard();
         let task = tokio::spawn(self.run(cx, run).in_current_span());
         let answer = task.await;
@@ -124,8 +127,8 @@ async fn work_out(plan: &Plan, work: Work, cx: Ctx) -> Result<Answer, CallError>
     };
     match answer {
         // Both would use the one state that comes back with a person's answers.
-        Answer::NeedsInput { .. } if plan.confirm == Confirm::Person => Err(CallError::Internal(format!(
-            "{}: a call that is confirmed by a person cannot ask a question of its own",
+        Answer::NeedsInput { .. } if plan.confirm != Confirm::No => Err(CallError::Internal(format!(
+            "{}: a call that has to be confirmed cannot ask a question of its own",
             plan.tool
         ))),
         answer => Ok(answer),

@@ -9,8 +9,8 @@ use std::{
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use surehand_core::{
-    Answer, CallError, Caller, Outcome, Plan, Recorder, RunEnd, RunEvent, RunId, RunScope, RunStart,
-    RunStatus,
+    Answer, CallError, Caller, Outcome, PersonAnswer, Plan, Recorder, RunEnd, RunEvent, RunId, RunScope,
+    RunStart, RunStatus,
 };
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -58,6 +58,7 @@ impl Runs {
         id: RunId,
         plan: &Plan,
         caller: &Caller,
+        answer: Option<PersonAnswer>,
         parent: &CancellationToken,
     ) -> Result<Run, Closed> {
         let cancel = parent.child_token();
@@ -70,7 +71,10 @@ impl Runs {
             self.inner.count.send_replace(live.tokens.len());
         }
         tracing::info!(run = %id, tool = %plan.tool, principal = %caller.principal, "call");
-        let start = start_of(id, plan, caller, RunStatus::Scheduled);
+        let start = RunStart {
+            answer,
+            ..start_of(id, plan, caller, RunStatus::Scheduled)
+        };
         self.inner.recorder.record(RunEvent::Start(Box::new(start)));
         Ok(Run {
             runs: self.clone(),
@@ -126,6 +130,7 @@ pub(crate) fn start_of(id: RunId, plan: &Plan, caller: &Caller, status: RunStatu
         cwd: plan.cwd.clone(),
         status,
         at: Timestamp::now(),
+        answer: None,
     }
 }
 

@@ -11,6 +11,7 @@ use rmcp::model::{
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
+use surehand_core::parse_strict;
 
 use crate::envelope::{excerpt, present};
 
@@ -27,8 +28,8 @@ const SERVED: [&str; 5] = [
 pub(crate) struct Typed {
     /// The request.
     pub(crate) request: ClientRequest,
-    /// Why the arguments of a tool call cannot be held: well-formed JSON all the same, such as `1e999` or half
-    /// of a surrogate pair. The request then has none.
+    /// Why the arguments of a tool call cannot be held: well-formed JSON all the same, such as `1e999`, half of a
+    /// surrogate pair, or an object with a key twice. The request then has none.
     pub(crate) unreadable: Option<String>,
 }
 
@@ -113,8 +114,10 @@ fn call_tool(params: Option<&RawValue>) -> Result<Typed, String> {
             let found = excerpt(arguments);
             return Err(format!("params.arguments must be an object, not {found}"));
         }
-        match serde_json::from_str(arguments.get()) {
-            Ok(arguments) => call.arguments = Some(arguments),
+        match parse_strict(arguments.get()) {
+            Ok(Value::Object(arguments)) => call.arguments = Some(arguments),
+            // It begins with a brace.
+            Ok(_) => return Err("params.arguments must be an object".to_owned()),
             Err(error) => unreadable = Some(format!("arguments: {}", cannot_hold(&error))),
         }
     }
@@ -246,7 +249,12 @@ mod tests {
 
     #[test]
     fn arguments_that_cannot_be_held_are_told_and_left_out() {
-        for arguments in [r#"{"n":1e999}"#, r#"{"s":"\ud800"}"#] {
+        for arguments in [
+            r#"{"n":1e999}"#,
+            r#"{"s":"\ud800"}"#,
+            r#"{"a":1,"a":1}"#,
+            r#"{"a":[{"b":1,"\u0062":2}]}"#,
+        ] {
             let call = try_typed(
                 "tools/call",
                 &format!(r#"{{"name":"t","arguments":{arguments}}}"#),

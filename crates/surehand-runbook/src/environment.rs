@@ -8,6 +8,7 @@ use std::{
 use crate::{
     argv::Platform,
     manifest::{InheritEnv, Manifest, Runbook, SecretSource, is_reserved, resolve},
+    regular_file,
 };
 
 /// A list of variables.
@@ -139,8 +140,8 @@ pub(crate) struct Secret {
     pub(crate) value: String,
 }
 
-/// The largest file that is taken for a secret, in bytes.
-const LARGEST_SECRET: u64 = 64 << 10;
+/// The largest secret, in bytes: a larger one would cost too much to be looked for in all output.
+const LARGEST_SECRET: u64 = 16 << 10;
 
 /// Fetches a runbook's secrets. The errors name what is missing, never a value.
 pub(crate) fn secrets(
@@ -156,9 +157,15 @@ pub(crate) fn secrets(
                 variable: variable.clone(),
                 value,
             }),
-            Err(cause) => problems.push(format!(
-                "the secret {variable} is not available: {source} {cause}; set it where the server runs"
-            )),
+            Err(cause) => {
+                let cure = match source {
+                    SecretSource::Variable(_) => "; set it where the server runs",
+                    SecretSource::File(_) => "",
+                };
+                problems.push(format!(
+                    "the secret {variable} is not available: {source} {cause}{cure}"
+                ));
+            }
         }
     }
     if problems.is_empty() {
@@ -166,6 +173,21 @@ pub(crate) fn secrets(
     } else {
         Err(problems)
     }
+}
+
+/// What the runbook's secrets lack that come from files, by variable. (The variables that a server has are its
+/// own: who validates a manifest mostly has others.)
+pub(crate) fn missing_files(manifest: &Manifest, runbook: &Runbook) -> Vec<(String, String)> {
+    let files = runbook
+        .env_from
+        .iter()
+        .filter(|(_, source)| matches!(source, SecretSource::File(_)));
+    files
+        .filter_map(|(variable, source)| {
+            let cause = fetch(source, manifest.folder(), &Environment::default()).err()?;
+            Some((variable.clone(), format!("{source} {cause}")))
+        })
+        .collect()
 }
 
 fn fetch(source: &SecretSource, folder: &Path, server: &Environment) -> Result<String, String> {
@@ -177,17 +199,8 @@ fn fetch(source: &SecretSource, folder: &Path, server: &Environment) -> Result<S
             .ok_or("is not valid Unicode")?
             .to_owned(),
         SecretSource::File(path) => {
-            let path = resolve(folder, path);
-            let metadata = path
-                .metadata()
-                .map_err(|error| format!("cannot be read ({error})"))?;
-            if !metadata.is_file() {
-                return Err("is not a file".to_owned());
-            }
-            if metadata.len() > LARGEST_SECRET {
-                return Err(format!("is larger than {} KiB", LARGEST_SECRET >> 10));
-            }
-            let bytes = std::fs::read(&path).map_err(|error| format!("cannot be read ({error})"))?;
+            let bytes = regular_file::read(&resolve(folder, path), LARGEST_SECRET)
+                .map_err(|error| error.to_string())?;
             let text = String::from_utf8(bytes).map_err(|_| "is not valid UTF-8")?;
             text.trim_end_matches(['\r', '\n']).to_owned()
         }
@@ -197,6 +210,9 @@ fn fetch(source: &SecretSource, folder: &Path, server: &Environment) -> Result<S
     }
     if value.contains('\0') {
         return Err("contains NUL".to_owned());
+    }
+    if value.len() as u64 > LARGEST_SECRET {
+        return Err(format!("is larger than {} KiB", LARGEST_SECRET >> 10));
     }
     Ok(value)
 }

@@ -11,7 +11,9 @@ use surehand_core::{
     CallError, Ctx, OutputLine, Progress, ProgressSink, Redactor, RedactorStream, RunEvent, StreamName,
     StreamRecord,
 };
-use surehand_exec::{Captured, Command, Confinement, Executor, Filter, Finished, Limits, Run, Stdin, Stream};
+use surehand_exec::{
+    Captured, Command, Confinement, ExecError, Executor, Filter, Finished, Limits, Run, Stdin, Stream,
+};
 
 /// How often progress is reported at most.
 const PROGRESS_EVERY: Duration = Duration::from_millis(250);
@@ -39,12 +41,16 @@ pub(crate) async fn execute(executor: &Executor, job: Job, cx: &Ctx) -> Result<F
     let news = Arc::new(Mutex::new(None));
     let redactor = job.redactor.clone();
     let run = run(job, cx, &news);
-    let running = executor.run(run);
+    // Boxed, or every future around it would carry its many kilobytes.
+    let running = Box::pin(executor.run(run));
     let finished = match &cx.progress {
         Some(sink) => with_progress(running, sink, &news).await,
         None => running.await,
     };
-    let finished = finished.map_err(|error| CallError::Unavailable(redactor.text(&error.to_string())))?;
+    let finished = finished.map_err(|error| match error {
+        ExecError::Cancelled => CallError::Cancelled,
+        other => CallError::Unavailable(redactor.text(&other.to_string())),
+    })?;
     for (stream, captured) in [
         (StreamName::Stdout, &finished.stdout),
         (StreamName::Stderr, &finished.stderr),

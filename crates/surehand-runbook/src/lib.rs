@@ -16,6 +16,7 @@ mod listing;
 mod manifest;
 mod pattern;
 mod published;
+mod regular_file;
 mod script;
 mod starter;
 mod toolset;

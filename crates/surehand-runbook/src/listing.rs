@@ -7,7 +7,8 @@ use serde_json::Map;
 use crate::{
     argv::{Surroundings, build_invocation, compatible_line},
     manifest::{
-        Manifest, ManifestError, Problem, Runbook, check_files, load_manifest, relative, resolve, warnings,
+        CONFIRM_TOKEN, Confirm, DRY_RUN, Manifest, ManifestError, Problem, Runbook, check_files,
+        load_manifest, relative, resolve, warnings,
     },
 };
 
@@ -68,16 +69,29 @@ fn entry(listing: &mut String, manifest: &Manifest, runbook: &Runbook, surroundi
         kinds.join(", "),
         script.display()
     );
-    if !runbook.params.is_empty() {
-        let params: Vec<String> = runbook
-            .params
-            .iter()
-            .map(|(name, param)| {
-                let optional = if param.common().required { "" } else { "?" };
-                format!("{name}{optional}: {}", param.kind())
-            })
-            .collect();
+    let declared = runbook.params.iter().map(|(name, param)| {
+        let optional = if param.common().required { "" } else { "?" };
+        format!("{name}{optional}: {}", param.kind())
+    });
+    let own = [
+        (runbook.dry_run, DRY_RUN, "boolean"),
+        (runbook.confirm == Confirm::Token, CONFIRM_TOKEN, "string"),
+    ];
+    let own = own
+        .into_iter()
+        .filter(|(published, ..)| *published)
+        .map(|(_, name, kind)| format!("{name}?: {kind}"));
+    let params: Vec<String> = declared.chain(own).collect();
+    if !params.is_empty() {
         let _ = writeln!(listing, "      params: {}", params.join(", "));
+    }
+    let confirmed_by = match runbook.confirm {
+        Confirm::No => None,
+        Confirm::Person => Some("a person says yes"),
+        Confirm::Token => Some("token"),
+    };
+    if let Some(by) = confirmed_by {
+        let _ = writeln!(listing, "      confirm: {by}");
     }
     let _ = match build_invocation(manifest, runbook, &Map::new(), surroundings) {
         Ok(invocation) => {
@@ -91,4 +105,44 @@ fn entry(listing: &mut String, manifest: &Manifest, runbook: &Runbook, surroundi
             refusal.problems.first().map_or("", String::as_str)
         ),
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::validate;
+    use crate::Surroundings;
+
+    #[test]
+    fn what_surehand_adds_to_a_tool_is_listed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("runbooks.json");
+        std::fs::write(folder.path().join("a.sh"), "").unwrap();
+        let runbook = |name: &str, keys: serde_json::Value| {
+            let mut runbook = json!({"name": name, "description": "d", "script": "a.sh", "interpreter": "sh", "params": {}});
+            runbook
+                .as_object_mut()
+                .unwrap()
+                .extend(keys.as_object().unwrap().clone());
+            runbook
+        };
+        let param = json!({"n": {"type": "number", "integer": true, "flag": "-n"}});
+        let document = json!({"version": 1, "runbooks": [
+            runbook("both", json!({"dryRun": true, "confirm": "token", "params": param})),
+            runbook("asks", json!({"destructive": true, "confirm": true})),
+            runbook("plain", json!({})),
+        ]});
+        std::fs::write(&path, document.to_string()).unwrap();
+        let listing = validate(&path, &Surroundings::of_process()).unwrap().listing;
+        let script = folder.path().join("a.sh").display().to_string();
+        assert!(
+            listing.contains(&format!(
+                "  both  [sh]  a.sh\n      params: n?: number, dryRun?: boolean, confirmToken?: string\n      \
+                 confirm: token\n      $ sh {script}\n\n  asks  [sh, destructive]  a.sh\n      confirm: a person \
+                 says yes\n      $ sh {script}\n\n  plain  [sh]  a.sh\n      $ sh {script}\n"
+            )),
+            "{listing}"
+        );
+    }
 }

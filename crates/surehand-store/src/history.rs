@@ -62,6 +62,9 @@ pub enum FlushError {
     /// It took too long.
     #[error("history was not written in time")]
     Timeout,
+    /// It was just tried in vain; the reason was told to the log.
+    #[error("history cannot be written")]
+    Failing,
     /// History is off in this process.
     #[error("history is off: {0}")]
     Off(String),
@@ -132,10 +135,12 @@ impl History {
         }
     }
 
-    /// Waits until all that was recorded so far is written.
+    /// Waits until all that was recorded so far is written. Where writing fails at present, it is tried once
+    /// more, at once; only for a database that another process holds is it worth waiting.
     ///
     /// # Errors
-    /// [`FlushError::Timeout`] when it is not by then, [`FlushError::Off`] when it never will be.
+    /// [`FlushError::Timeout`] when it is not by then, [`FlushError::Failing`] when it cannot be at present,
+    /// [`FlushError::Off`] when it never will be.
     pub async fn flush(&self, timeout: Duration) -> Result<(), FlushError> {
         self.shared.queue.written(timeout).await
     }
@@ -226,14 +231,17 @@ impl History {
 impl Shared {
     fn make_folders(&self) -> bool {
         let made = private::ensure_directory(&self.config.dir)
-            .and_then(|()| private::ensure_directory(&self.folders));
+            .map_err(|error| (error, true))
+            .and_then(|()| private::ensure_directory(&self.folders).map_err(|error| (error, false)));
         match made {
             Ok(()) => true,
-            Err(error @ private::PrivacyError::Io { .. }) => {
+            // The background thread fails in the same way, and tells.
+            Err((private::PrivacyError::Io { .. }, true)) => false,
+            Err((error @ private::PrivacyError::Io { .. }, false)) => {
                 self.reports.folders(&error);
                 false
             }
-            Err(error) => {
+            Err((error, _)) => {
                 let error = StoreError::NotPrivate(error);
                 self.turn_off(&error.to_string(), error.hint().as_deref());
                 false

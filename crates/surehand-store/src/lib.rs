@@ -19,7 +19,7 @@ mod time;
 
 pub use error::{Fault, StoreError};
 pub use history::{CancelCallback, FlushError, History, HistoryConfig};
-pub use private::PrivacyError;
+pub use private::{PrivacyError, try_state_directory};
 pub use process::{Liveness, ProcessIdentity};
 pub use record::{
     ApprovalDecision, ApprovalRecord, CancelRequest, Output, OutputContent, OutputSummary, Page, RunFilter,

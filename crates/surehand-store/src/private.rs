@@ -61,7 +61,8 @@ pub enum PrivacyError {
 
 impl PrivacyError {
     /// What a person can do about it.
-    pub(crate) fn hint(&self) -> String {
+    #[must_use]
+    pub fn hint(&self) -> String {
         match self {
             Self::OthersMayWrite { path, .. } => {
                 format!("look at what is in it, then `chmod go-w {}`", path.display())
@@ -90,6 +91,30 @@ pub(crate) fn ensure_directory(path: &Path) -> Result<(), PrivacyError> {
 /// Checks as [`ensure_directory`] does, but makes nothing; false where it is not there.
 pub(crate) fn check_directory(path: &Path) -> Result<bool, PrivacyError> {
     platform::check_directory(path)
+}
+
+/// Whether a state directory can be used: finds out by trying, and leaves nothing behind. One that does not
+/// exist is tried by making another where it, or what leads to it, would be made.
+///
+/// # Errors
+/// As for the history itself: it cannot be made or written, or it is not its user's alone.
+pub fn try_state_directory(path: &Path) -> Result<(), PrivacyError> {
+    let name = format!(".surehand-try-{}", surehand_core::RunId::generate());
+    if check_directory(path)? {
+        let probe = path.join(name);
+        ensure_file(&probe)?;
+        return std::fs::remove_file(&probe).map_err(|error| PrivacyError::io(&probe, &error));
+    }
+    let parent = path
+        .ancestors()
+        .skip(1)
+        .find(|above| above.symlink_metadata().is_ok())
+        .unwrap_or(Path::new("."));
+    let probe = parent.join(name);
+    std::fs::create_dir(&probe).map_err(|error| PrivacyError::io(path, &error))?;
+    let checked = check_directory(&probe);
+    std::fs::remove_dir(&probe).map_err(|error| PrivacyError::io(&probe, &error))?;
+    checked.map(drop)
 }
 
 /// Makes the file, empty, where it is not there; refuses one that is a link or another user's. Says whether

@@ -1,6 +1,7 @@
 //! A history in a file of `SQLite`.
 
 mod approvals;
+mod bounded;
 mod cancels;
 mod events;
 mod open;

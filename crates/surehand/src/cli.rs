@@ -10,21 +10,34 @@ use surehand_core::nearest;
 
 use crate::{commands, errors::CliError};
 
+// A narrow terminal breaks lines and keeps their indent: names stand on lines of their own.
 const ENVIRONMENT: &str = "\
 Without a command, serves over standard input and output.
 
 Manifests are looked up in this order: --manifest PATH, $RUNBOOK_MCP_MANIFEST, ./runbooks.json.
 
 Environment variables:
-  RUNBOOK_MCP_MANIFEST   The manifest, where no --manifest is given
-  RUNBOOK_MCP_DRY_RUN=1  Say what each call would run instead of running it
-  RUNBOOK_MCP_BASH       Where bash.exe is on Windows (default: Git for Windows)
-  SUREHAND_STATE_DIR     The folder for history and locks
-  SUREHAND_USER          Who calls, for history (default: the system user)
-  SUREHAND_LOG           What is logged: error, warn (default), info, debug or trace
-  NO_COLOR               No colours
+  RUNBOOK_MCP_MANIFEST
+      The manifest, where no --manifest is given
+  RUNBOOK_MCP_DRY_RUN=1
+      Say what each call would run instead of running it
+  RUNBOOK_MCP_BASH
+      Where bash.exe is on Windows (default: Git for Windows)
+  SUREHAND_STATE_DIR
+      The folder for history and locks
+  SUREHAND_USER
+      Who calls, for history (default: the system user)
+  SUREHAND_LOG
+      What is logged: error, warn (default), info, debug or trace
+  NO_COLOR
+      No colours
 
-Exit codes: 0 done, 1 the called thing failed, 2 usage or invalid input, 3 refused, 4 internal error.";
+Exit codes:
+  0  done
+  1  the called thing failed
+  2  usage or invalid input
+  3  refused
+  4  internal error";
 
 /// Gives AI agents sure hands: serves the scripts that a team has declared as MCP tools, and nothing else
 #[derive(Debug, Parser)]
@@ -67,8 +80,12 @@ pub(crate) struct Common {
     #[arg(short, long, value_name = "PATH", allow_hyphen_values = true)]
     pub(crate) manifest: Vec<PathBuf>,
 
-    /// The folder for history and locks [env: `SUREHAND_STATE_DIR`]
-    #[arg(long, value_name = "DIR")]
+    // Not a doc comment, where the variable would need backticks.
+    #[arg(
+        long,
+        value_name = "DIR",
+        help = "The folder for history and locks [env: SUREHAND_STATE_DIR]"
+    )]
     pub(crate) state_dir: Option<PathBuf>,
 }
 
@@ -197,11 +214,12 @@ pub(crate) fn command() -> clap::Command {
 
 /// Reads the command line.
 pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, CliError> {
-    Cli::try_parse_from(words).map_err(in_our_words)
+    let words: Vec<OsString> = words.into_iter().collect();
+    Cli::try_parse_from(&words).map_err(|error| in_our_words(error, &words))
 }
 
 /// Says in our own way what scripts and people look for; leaves the rest to clap.
-fn in_our_words(error: clap::Error) -> CliError {
+fn in_our_words(error: clap::Error, words: &[OsString]) -> CliError {
     let text = |kind: ContextKind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
@@ -211,12 +229,13 @@ fn in_our_words(error: clap::Error) -> CliError {
         let word = text(ContextKind::InvalidSubcommand)
             .unwrap_or_default()
             .to_owned();
-        let names: Vec<String> = command()
-            .get_subcommands()
-            .map(|verb| verb.get_name().to_owned())
-            .collect();
-        let nearest = nearest(&word, names.iter().map(String::as_str)).map(str::to_owned);
-        return CliError::UnknownCommand { word, nearest };
+        let (within, verbs) = verbs_before(&word, words);
+        let nearest = nearest(&word, verbs.iter().map(String::as_str)).map(str::to_owned);
+        return CliError::UnknownCommand {
+            word,
+            within,
+            nearest,
+        };
     }
     // Both a missing and an empty value are reported as an invalid one.
     if error.kind() == ErrorKind::InvalidValue
@@ -225,7 +244,50 @@ fn in_our_words(error: clap::Error) -> CliError {
     {
         return CliError::ManifestNeedsPath;
     }
+    // clap would have it written behind `--`, where it is no argument either.
+    if error.kind() == ErrorKind::UnknownArgument
+        && let Some(name) = argument.strip_prefix("--")
+        && !is_near_an_option_of_call(name)
+        && verbs_before(argument, words).0 == "call "
+    {
+        return CliError::usage_with_hint(
+            format!("`surehand call` has no option {argument}"),
+            format!("an argument of the tool is written {name}=VALUE, without dashes"),
+        );
+    }
     CliError::Clap(error)
+}
+
+fn is_near_an_option_of_call(name: &str) -> bool {
+    let command = command();
+    let options = command
+        .find_subcommand("call")
+        .into_iter()
+        .flat_map(clap::Command::get_arguments)
+        .filter_map(clap::Arg::get_long);
+    nearest(name, options).is_some()
+}
+
+/// The commands that stand before `word`, and those that could stand in its place.
+fn verbs_before(word: &str, words: &[OsString]) -> (String, Vec<String>) {
+    let mut within = String::new();
+    let mut innermost = command();
+    for said in words.iter().skip(1).take_while(|said| *said != word) {
+        let verb = said
+            .to_str()
+            .and_then(|said| innermost.find_subcommand(said))
+            .cloned();
+        if let Some(verb) = verb {
+            within.push_str(verb.get_name());
+            within.push(' ');
+            innermost = verb;
+        }
+    }
+    let verbs = innermost
+        .get_subcommands()
+        .map(|verb| verb.get_name().to_owned())
+        .collect();
+    (within, verbs)
 }
 
 #[cfg(test)]
@@ -280,10 +342,23 @@ mod tests {
 
     #[test]
     fn an_unknown_command_is_named_with_the_nearest() {
-        for (word, expected) in [("validat", Some("validate")), ("frobnicate", None)] {
-            match read(&[word]).unwrap_err() {
-                CliError::UnknownCommand { word: found, nearest } => {
-                    assert_eq!((found.as_str(), nearest.as_deref()), (word, expected));
+        for (words, expected) in [
+            (&["validat"][..], ("validat", "", Some("validate"))),
+            (&["frobnicate"], ("frobnicate", "", None)),
+            (&["runs", "lis"], ("lis", "runs ", Some("list"))),
+            (
+                &["--state-dir", "x", "runs", "shwo", "--json"],
+                ("shwo", "runs ", Some("show")),
+            ),
+            (&["help", "runs", "lis"], ("lis", "runs ", Some("list"))),
+        ] {
+            match read(words).unwrap_err() {
+                CliError::UnknownCommand {
+                    word,
+                    within,
+                    nearest,
+                } => {
+                    assert_eq!((word.as_str(), within.as_str(), nearest.as_deref()), expected);
                 }
                 other => panic!("{other:?}"),
             }

@@ -1,17 +1,21 @@
 //! The composition root: the only place that knows all crates.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use surehand_core::{Approvals, Caller, Channel, Recorder};
 use surehand_exec::{Executor, ExecutorConfig};
 use surehand_host::Host;
 use surehand_policy::LocalPolicy;
 use surehand_runbook::{RunbookOptions, Runbooks, Watching};
-use surehand_store::{History, HistoryConfig};
+use surehand_store::{FlushError, History, HistoryConfig};
 use tokio::task::JoinHandle;
 
 use crate::{
-    config::Settings,
+    config::{Settings, absolute},
     errors::{CliError, hint_line, warn},
 };
 
@@ -69,6 +73,14 @@ impl Composed {
         })
     }
 
+    /// There has to be something to call or to list.
+    pub(crate) fn require_manifest(settings: &Settings) -> Result<(), CliError> {
+        if settings.manifests.is_empty() {
+            return Err(CliError::NothingHere(absolute(Path::new("."))?));
+        }
+        Ok(())
+    }
+
     /// How many runbooks there are.
     pub(crate) fn runbook_count(&self) -> usize {
         self.runbooks.as_ref().map_or(0, |runbooks| runbooks.count())
@@ -96,10 +108,13 @@ impl Composed {
                 "runs had not ended in time; their processes die with this one"
             );
         }
-        if let Some(history) = self.history
-            && let Err(error) = history.flush(FLUSH_PATIENCE).await
-        {
-            tracing::error!(%error, "the last events may be missing in history");
+        let Some(history) = self.history else { return };
+        match history.flush(FLUSH_PATIENCE).await {
+            // The reason was told when it was found.
+            Ok(()) | Err(FlushError::Off(_) | FlushError::Failing) => {}
+            Err(error @ FlushError::Timeout) => {
+                tracing::error!("{error}: what happened last may be missing in it");
+            }
         }
     }
 }

@@ -55,9 +55,20 @@ impl Environment {
         self.text(LOG_VARIABLE)
     }
 
-    /// Whether every call is a dry run: the value must be exactly `1`.
-    pub(crate) fn dry_run(&self) -> bool {
-        self.get(DRY_RUN_VARIABLE).is_some_and(|value| value == "1")
+    /// Whether every call is a dry run: `1` says so.
+    ///
+    /// # Errors
+    /// Whoever sets it to something else that is no clear no means a dry run, and must not get a run.
+    pub(crate) fn dry_run(&self) -> Result<bool, CliError> {
+        let value = self.text(DRY_RUN_VARIABLE).unwrap_or_default();
+        match value.to_ascii_lowercase().as_str() {
+            "1" => Ok(true),
+            "" | "0" | "false" | "no" | "off" => Ok(false),
+            _ => Err(CliError::usage_with_hint(
+                format!("{DRY_RUN_VARIABLE} is {value:?}, which is neither a yes nor a no"),
+                format!("{DRY_RUN_VARIABLE}=1 makes every call a dry run; unset it to run for real"),
+            )),
+        }
     }
 }
 
@@ -135,7 +146,7 @@ impl Settings {
             .transpose()?;
         Ok(Self {
             manifests: manifests(&common.manifest, environment)?,
-            dry_run: running.dry_run || environment.dry_run(),
+            dry_run: environment.dry_run()? || running.dry_run,
             history: !running.no_history,
             state_folder,
             principal: user::principal(environment)?,
@@ -217,9 +228,14 @@ mod tests {
     }
 
     #[test]
-    fn only_exactly_1_makes_a_dry_run() {
-        for (value, dry) in [("1", true), ("true", false), ("", false), ("01", false)] {
-            assert_eq!(environment(&[("RUNBOOK_MCP_DRY_RUN", value)]).dry_run(), dry);
+    fn only_1_makes_a_dry_run_and_what_might_mean_one_is_refused() {
+        let read = |value| environment(&[("RUNBOOK_MCP_DRY_RUN", value)]).dry_run().ok();
+        assert_eq!(read("1"), Some(true));
+        for value in ["", "0", "false", "No", "OFF"] {
+            assert_eq!(read(value), Some(false), "{value}");
+        }
+        for value in ["true", "yes", "01", " 1", "on"] {
+            assert_eq!(read(value), None, "{value}");
         }
     }
 }

@@ -2,12 +2,17 @@
 
 use std::{fmt, io, path::PathBuf, process::ExitCode};
 
-use anstream::eprintln;
 use anstyle::{AnsiColor, Style};
 use surehand_core::CallError;
 use surehand_host::BuildError;
 use surehand_runbook::{LoadError, ManifestError, StarterError};
 use surehand_store::StoreError;
+
+use crate::{config::DEFAULT_MANIFEST, term::say};
+
+/// What to do where no manifest was found.
+pub(crate) const NO_MANIFEST_HINT: &str =
+    "`surehand init` writes a starter manifest; --manifest PATH names one elsewhere";
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +44,12 @@ pub(crate) enum CliError {
     Clap(#[from] clap::Error),
     /// A word that is no command.
     #[error("Unknown command: {word}")]
-    UnknownCommand { word: String, nearest: Option<String> },
+    UnknownCommand {
+        word: String,
+        /// The commands before it, each with a space behind; empty where it is the first.
+        within: String,
+        nearest: Option<String>,
+    },
     /// `--manifest` without a value.
     #[error("--manifest needs a path")]
     ManifestNeedsPath,
@@ -52,6 +62,9 @@ pub(crate) enum CliError {
     /// None was named and there is none here.
     #[error("{}", .0.format())]
     NoManifest(ManifestError),
+    /// The same, for what calls and lists.
+    #[error("there is no {DEFAULT_MANIFEST} in {}", .0.display())]
+    NothingHere(PathBuf),
     /// Some of the manifests cannot be loaded, or not together.
     #[error(transparent)]
     Manifests(#[from] LoadError),
@@ -107,6 +120,7 @@ impl CliError {
             | Self::Usage { .. }
             | Self::Manifest(_)
             | Self::NoManifest(_)
+            | Self::NothingHere(_)
             | Self::Manifests(_)
             | Self::Starter(StarterError::Exists(_))
             | Self::Build(BuildError::Table(_))
@@ -128,15 +142,18 @@ impl CliError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::UnknownCommand { nearest, .. } => Some(match nearest {
-                Some(nearest) => format!("did you mean `{nearest}`? `surehand --help` lists all commands"),
-                None => "`surehand --help` lists all commands".to_owned(),
-            }),
+            Self::UnknownCommand { within, nearest, .. } => {
+                let asked = nearest
+                    .as_ref()
+                    .map(|nearest| format!("did you mean `{within}{nearest}`? "))
+                    .unwrap_or_default();
+                Some(format!("{asked}`surehand {within}--help` lists all commands"))
+            }
             Self::Usage { hint, .. } => hint.clone(),
             Self::Call(CallError::UnknownTool { .. }) => {
                 Some("`surehand tools` shows what can be called".to_owned())
             }
-            Self::NoManifest(_) => Some("`surehand init` writes a starter manifest".to_owned()),
+            Self::NoManifest(_) | Self::NothingHere(_) => Some(NO_MANIFEST_HINT.to_owned()),
             Self::Store(error) => error.hint(),
             Self::NoStateFolder => Some("set SUREHAND_STATE_DIR to a folder of your own".to_owned()),
             _ => None,
@@ -156,9 +173,9 @@ impl CliError {
             // Whoever read us has seen enough; as with `| head`.
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => return Exit::Done.into(),
             // Word for word as scripts and editors know them.
-            Self::Manifest(_) | Self::NoManifest(_) | Self::Manifests(_) => eprintln!("{self}"),
-            Self::ManifestNeedsPath => eprintln!("surehand: {self}"),
-            _ => eprintln!("{}", labelled("error", AnsiColor::Red, &self)),
+            Self::Manifest(_) | Self::NoManifest(_) | Self::Manifests(_) => say(&self),
+            Self::ManifestNeedsPath => say(format_args!("surehand: {self}")),
+            _ => say(labelled("error", AnsiColor::Red, &self)),
         }
         if let Some(hint) = self.hint() {
             hint_line(&hint);
@@ -169,12 +186,12 @@ impl CliError {
 
 /// Something that is not well and stops nothing.
 pub(crate) fn warn(message: impl fmt::Display) {
-    eprintln!("{}", labelled("warning", AnsiColor::Yellow, &message));
+    say(labelled("warning", AnsiColor::Yellow, &message));
 }
 
 /// What to do about what was said before.
 pub(crate) fn hint_line(hint: &str) {
-    eprintln!("{}", labelled("hint", AnsiColor::Cyan, &hint));
+    say(labelled("hint", AnsiColor::Cyan, &hint));
 }
 
 fn labelled(label: &str, colour: AnsiColor, message: &dyn fmt::Display) -> String {

@@ -3,23 +3,46 @@
 use std::{
     io::{self, IsTerminal, Write},
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
-        mpsc::{self, Receiver, Sender},
+        mpsc::{self, Receiver, RecvTimeoutError, Sender},
     },
     thread::{self, JoinHandle},
     time::Duration,
 };
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use surehand_core::{OutputLine, OutputSink, Progress, ProgressSink, StreamName};
+use tokio_util::sync::CancellationToken;
 
-use crate::errors::{CliError, warn};
+use crate::{
+    errors::{CliError, warn},
+    narrow::Narrow,
+    reader,
+};
 
 /// How many bytes of lines may wait for a slow terminal or pipe before lines are left out.
 const MOST_WAITING: usize = 64 << 20;
 /// How often the spinner turns.
 const TURN: Duration = Duration::from_millis(100);
+/// How often it is looked whether somebody still reads, while there is nothing to write.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// The spinner that is on the terminal, if one is.
+static SPINNER: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Does what writes to standard error, with the spinner out of its way.
+pub(crate) fn beside_spinner(write: impl FnOnce()) {
+    let spinner = SPINNER.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match spinner {
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    }
+}
+
+fn set_spinner(bar: Option<ProgressBar>) {
+    *SPINNER.lock().unwrap_or_else(PoisonError::into_inner) = bar;
+}
 
 /// Shows a call while it runs.
 ///
@@ -56,13 +79,23 @@ struct Counts {
 }
 
 impl Live {
-    pub(crate) fn start(tool: &str) -> Self {
+    /// `unread` is fired when nobody reads the output any more.
+    pub(crate) fn start(tool: &str, unread: CancellationToken) -> Self {
         let bar = io::stderr().is_terminal().then(|| spinner(tool));
+        set_spinner(bar.clone());
         let counts = Arc::new(Counts::default());
         let (queue, messages) = mpsc::channel();
         let writer = {
             let (counts, bar) = (Arc::clone(&counts), bar.clone());
-            thread::spawn(move || write_lines(&messages, &counts, bar.as_ref()))
+            thread::spawn(move || {
+                let written = write_lines(&messages, &counts, bar.as_ref());
+                if let Err(error) = &written
+                    && error.kind() == io::ErrorKind::BrokenPipe
+                {
+                    unread.cancel();
+                }
+                written
+            })
         };
         Self {
             queue,
@@ -101,6 +134,7 @@ impl Live {
         // Without a receiver the writer has ended already.
         let _ = self.queue.send(Message::End);
         let written = self.writer.join();
+        set_spinner(None);
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
@@ -124,7 +158,7 @@ impl Live {
 }
 
 fn spinner(tool: &str) -> ProgressBar {
-    let bar = ProgressBar::new_spinner();
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::term_like(Box::new(Narrow)));
     if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix} {elapsed} {wide_msg}") {
         bar.set_style(style);
     }
@@ -134,14 +168,21 @@ fn spinner(tool: &str) -> ProgressBar {
 }
 
 fn write_lines(messages: &Receiver<Message>, counts: &Counts, bar: Option<&ProgressBar>) -> io::Result<()> {
-    while let Ok(Message::Line(line)) = messages.recv() {
+    loop {
+        let line = match messages.recv_timeout(LOOK_EVERY) {
+            Ok(Message::Line(line)) => line,
+            Err(RecvTimeoutError::Timeout) if reader::has_left() => {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+            Err(RecvTimeoutError::Timeout) => continue,
+            Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        };
         match bar {
             Some(bar) => bar.suspend(|| write_line(&line))?,
             None => write_line(&line)?,
         }
         counts.waiting.fetch_sub(line.text.len() + 1, Ordering::Relaxed);
     }
-    Ok(())
 }
 
 fn write_line(line: &OutputLine) -> io::Result<()> {

@@ -13,6 +13,8 @@ mod errors;
 mod interrupt;
 mod live;
 mod logging;
+mod narrow;
+mod reader;
 mod term;
 mod user;
 

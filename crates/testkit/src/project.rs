@@ -108,7 +108,18 @@ impl Project {
     #[cfg(unix)]
     #[must_use]
     pub fn on_a_terminal<'w>(&self, words: impl IntoIterator<Item = &'w str>) -> crate::Terminal {
-        crate::Terminal::start(self.command(words), self.names())
+        self.on_a_terminal_of(80, words)
+    }
+
+    /// The program on a terminal with so many columns.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn on_a_terminal_of<'w>(
+        &self,
+        columns: u16,
+        words: impl IntoIterator<Item = &'w str>,
+    ) -> crate::Terminal {
+        crate::Terminal::start(self.command(words), self.names(), columns)
     }
 
     /// In the folder, with an environment that does not depend on who runs the test.

@@ -14,6 +14,7 @@ use std::{
 use rustix::{
     fs::OFlags,
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+    termios::{Winsize, tcsetwinsize},
 };
 
 use crate::{ran::named, until};
@@ -30,10 +31,17 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    pub(crate) fn start(mut command: Command, names: Vec<(String, &'static str)>) -> Self {
+    pub(crate) fn start(mut command: Command, names: Vec<(String, &'static str)>, columns: u16) -> Self {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal can be made");
         grantpt(&ours).expect("a terminal can be granted");
         unlockpt(&ours).expect("a terminal can be unlocked");
+        let size = Winsize {
+            ws_col: columns,
+            ws_row: 24,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        tcsetwinsize(&ours, size).expect("a terminal has a size");
         let name = ptsname(&ours, Vec::new()).expect("a terminal has a name");
         let path = Path::new(std::ffi::OsStr::from_bytes(name.as_bytes()));
         // The test itself must not get it as its controlling terminal.
@@ -99,6 +107,11 @@ impl Terminal {
     /// Types this and the return key.
     pub fn types(&mut self, text: &str) {
         writeln!(self.keyboard, "{text}").expect("the terminal takes input");
+    }
+
+    /// Types this and no return key.
+    pub fn types_alone(&mut self, text: &str) {
+        write!(self.keyboard, "{text}").expect("the terminal takes input");
     }
 
     /// Waits for the end. The exit code, and all that was shown.

@@ -196,6 +196,8 @@ async fn arguments_that_json_has_and_we_have_not_are_refused_as_such() {
     for (arguments, words) in [
         (r#"{"n":1e999}"#, "number out of range"),
         (r#"{"s":"\ud800"}"#, "surrogate"),
+        (r#"{"a":"x","a":"y"}"#, "duplicate key \"a\""),
+        (r#"{"l":[{"deep":{"k":1,"k":1}}]}"#, "duplicate key \"k\""),
     ] {
         client
             .send(&format!(

@@ -98,6 +98,17 @@ fn a_secret_that_is_missing_is_named_and_a_value_never() {
         problems[0]
     );
     assert!(!problems.concat().contains("hunter22"));
+    assert!(
+        problems[1].contains("file:gone does not exist"),
+        "{}",
+        problems[1]
+    );
+    assert!(
+        problems[2].contains("file:big is larger than 16 KiB"),
+        "{}",
+        problems[2]
+    );
+    assert!(!problems.concat().contains("os error"));
     let mut manifest = manifest;
     manifest.runbooks[0].env_from.retain(|name, _| name == "A");
     let found = secrets(&manifest, &manifest.runbooks[0], &server()).unwrap_or_default();
@@ -114,4 +125,20 @@ fn windows_needs_more_and_ignores_case() {
     let child = child_environment(&manifest, &manifest.runbooks[0], &server, &[], Platform::Windows);
     let expected = Environment::new([("SYSTEMROOT", "C:\\Windows"), ("path", "C:\\bin")]);
     assert_eq!(child, expected);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_secret_is_read_from_a_file_only() {
+    let folder = tempfile::tempdir().unwrap();
+    crate::regular_file::make_pipe(&folder.path().join("pipe"));
+    let manifest = manifest(
+        folder.path(),
+        json!({"envFrom": {"A": "file:pipe", "B": "file:/dev/zero"}}),
+    );
+    let Err(problems) = secrets(&manifest, &manifest.runbooks[0], &server()) else {
+        panic!("they are no files");
+    };
+    assert!(problems[0].contains("file:pipe is a named pipe, not a file"));
+    assert!(problems[1].contains("file:/dev/zero is a device, not a file"));
 }

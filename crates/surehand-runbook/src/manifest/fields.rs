@@ -3,9 +3,8 @@
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
-use surehand_core::nearest;
 
-use super::problem::Problem;
+use super::{hints, problem::Problem};
 
 /// The keys of one object. Whatever was not asked for when [`Fields::finish`] is called is unknown.
 pub(super) struct Fields<'v> {
@@ -211,7 +210,7 @@ impl<'v> Fields<'v> {
         let quoted: Vec<String> = unknown.iter().map(|key| format!("'{key}'")).collect();
         let mut message = format!("Unrecognized key(s) in object: {}", quoted.join(", "));
         for key in unknown {
-            if let Some(near) = nearest(key, self.known.iter().copied()) {
+            if let Some(near) = hints::key(key, &self.known) {
                 // Writing to a string cannot fail.
                 let _ = write!(message, "; for '{key}', did you mean '{near}'?");
             }

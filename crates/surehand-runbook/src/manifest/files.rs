@@ -1,13 +1,17 @@
 //! The fifth stage: what is on disk.
 
-use std::path::Path;
+use std::{io::ErrorKind, path::Path};
 
 use super::{
     model::{Manifest, Runbook},
     paths::resolve,
     problem::Problem,
 };
-use crate::{execute, script};
+use crate::{
+    execute,
+    regular_file::{self, FileError},
+    script,
+};
 
 /// Checks that all scripts and folders are there and are what the manifest says. An empty list means yes.
 #[must_use]
@@ -18,12 +22,11 @@ pub fn check_files(manifest: &Manifest) -> Vec<Problem> {
         let mut complain = |message: String| problems.push(Problem::new(&*runbook.name, message));
         let script = resolve(manifest.folder(), &runbook.script);
         let cwd = resolve(manifest.folder(), &runbook.cwd);
-        if script.is_file() {
-            if let Some(problem) = script_mismatch(runbook, &script) {
-                complain(problem);
-            }
-        } else {
-            complain(format!("script not found: {}", script.display()));
+        match regular_file::metadata(&script) {
+            Ok(_) => script_mismatch(runbook, &script)
+                .into_iter()
+                .for_each(&mut complain),
+            Err(error) => complain(not_found(&script, &error)),
         }
         if !cwd.is_dir() {
             complain(format!("cwd is not a directory: {}", cwd.display()));
@@ -49,6 +52,16 @@ pub fn check_files(manifest: &Manifest) -> Vec<Problem> {
     problems
 }
 
+/// The original's words, and what they leave out.
+fn not_found(script: &Path, error: &FileError) -> String {
+    let script = script.display();
+    match error {
+        FileError::Io(error) if error.kind() == ErrorKind::NotFound => format!("script not found: {script}"),
+        FileError::Other(kind) => format!("script not found: {script} (it is {kind})"),
+        error => format!("script not found: {script} (it {error})"),
+    }
+}
+
 /// What is wrong if the script's bytes are not those that the manifest pins.
 pub(crate) fn script_mismatch(runbook: &Runbook, path: &Path) -> Option<String> {
     let pinned = runbook.sha256?;
@@ -59,7 +72,7 @@ pub(crate) fn script_mismatch(runbook: &Runbook, path: &Path) -> Option<String> 
             hex::encode(pinned),
             hex::encode(found)
         )),
-        Err(error) => Some(format!("the script cannot be read to check its sha256: {error}")),
+        Err(error) => Some(format!("the script's sha256 cannot be checked: the file {error}")),
     }
 }
 

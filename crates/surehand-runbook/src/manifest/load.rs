@@ -1,6 +1,6 @@
 //! The stages of loading, one after another.
 
-use std::path::Path;
+use std::{io::ErrorKind, path::Path};
 
 use serde_json::Value;
 
@@ -12,9 +12,10 @@ use super::{
     rules,
     shape::shape,
 };
+use crate::regular_file::{self, FileError};
 
 /// The largest manifest that is read, in bytes.
-const LARGEST: u64 = 16 << 20;
+pub(crate) const LARGEST: u64 = 16 << 20;
 
 /// Reads a manifest and checks everything but the files that it names (see [`super::check_files`]).
 ///
@@ -67,20 +68,16 @@ fn read(path: &Path) -> Result<String, String> {
         return Err("its path is not valid Unicode".to_owned());
     }
     let shown = path.display();
-    let describe = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::NotFound => format!("ENOENT: no such file or directory, open '{shown}'"),
-        std::io::ErrorKind::PermissionDenied => format!("EACCES: permission denied, open '{shown}'"),
-        std::io::ErrorKind::IsADirectory => "EISDIR: illegal operation on a directory, read".to_owned(),
-        _ => error.to_string(),
-    };
-    let metadata = std::fs::metadata(path).map_err(describe)?;
-    if metadata.is_dir() {
-        return Err("EISDIR: illegal operation on a directory, read".to_owned());
-    }
-    if metadata.len() > LARGEST {
-        return Err(format!("it is larger than {} MiB", LARGEST >> 20));
-    }
-    let bytes = std::fs::read(path).map_err(describe)?;
+    let bytes = regular_file::read(path, LARGEST).map_err(|error| match &error {
+        FileError::Io(io) if io.kind() == ErrorKind::NotFound => {
+            format!("ENOENT: no such file or directory, open '{shown}'")
+        }
+        FileError::Io(io) if io.kind() == ErrorKind::PermissionDenied => {
+            format!("EACCES: permission denied, open '{shown}'")
+        }
+        FileError::Other(regular_file::FOLDER) => "EISDIR: illegal operation on a directory, read".to_owned(),
+        _ => format!("it {error}"),
+    })?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..at].split(|byte| *byte == b'\n').count();

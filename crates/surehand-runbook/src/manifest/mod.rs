@@ -2,6 +2,7 @@
 
 mod fields;
 mod files;
+mod hints;
 mod json;
 mod load;
 mod model;
@@ -26,5 +27,6 @@ pub use schema::{manifest_reference, manifest_schema};
 pub use warnings::warnings;
 
 pub(crate) use files::{contained, script_mismatch};
+pub(crate) use load::LARGEST as LARGEST_MANIFEST;
 pub(crate) use paths::{absolute, relative, resolve};
 pub(crate) use rules::{CONFIRM_TOKEN, DRY_RUN, is_reserved, obstacles};

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     fields::below,
+    hints,
     model::{Interpreter, Manifest, Runbook, SecretSource},
     params::{NumberParam, Param, TextRule},
     problem::Problem,
@@ -27,7 +28,11 @@ pub(super) fn check(shaped: Shaped) -> Result<Manifest, Vec<Problem>> {
     for name in &unknown_interpreters {
         problems.push(Problem::new(
             below("interpreters", name),
-            format!("unknown interpreter (expected one of {})", names.join(", ")),
+            format!(
+                "unknown interpreter (expected one of {}){}",
+                names.join(", "),
+                hints::interpreter(name)
+            ),
         ));
     }
     for (interpreter, program) in &manifest.interpreters {

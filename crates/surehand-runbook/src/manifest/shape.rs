@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{
     fields::{Fields, as_object, below, mismatch, non_empty, texts, type_name},
+    hints,
     model::{
         Confine, Confirm, InheritEnv, Interpreter, Manifest, Runbook, SecretSource, default_output,
         default_timeout,
@@ -169,7 +170,10 @@ fn interpreter(fields: &mut Fields<'_>, problems: &mut Vec<Problem>) -> Interpre
             .collect();
         let expected = names.join(" | ");
         let message = match value.as_str() {
-            Some(name) => format!("Invalid enum value. Expected {expected}, received '{name}'"),
+            Some(name) => format!(
+                "Invalid enum value. Expected {expected}, received '{name}'{}",
+                hints::interpreter(name)
+            ),
             None => format!("Expected {expected}, received {}", type_name(value)),
         };
         problems.push(Problem::new(fields.path("interpreter"), message));

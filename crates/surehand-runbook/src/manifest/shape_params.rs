@@ -1,12 +1,10 @@
 //! The third stage, for parameters.
 
-use std::fmt::Write as _;
-
 use serde_json::Value;
-use surehand_core::nearest;
 
 use super::{
     fields::{Fields, as_object, below, non_empty},
+    hints,
     params::{ArrayParam, BooleanParam, Common, NumberParam, Param, Params, StringParam, TextRule},
     problem::Problem,
 };
@@ -75,13 +73,10 @@ fn param(value: &Value, path: &str, problems: &mut Vec<Problem>) -> Option<Param
             default: fields.strings("default", false, problems),
         }),
         other => {
-            let mut message = String::from(
-                "Invalid discriminator value. Expected 'boolean' | 'string' | 'number' | 'array'",
+            let message = format!(
+                "Invalid discriminator value. Expected 'boolean' | 'string' | 'number' | 'array'{}",
+                other.map_or_else(String::new, |word| hints::param_type(word, KINDS))
             );
-            if let Some(near) = other.and_then(|word| nearest(word, KINDS)) {
-                // Writing to a string cannot fail.
-                let _ = write!(message, "; did you mean '{near}'?");
-            }
             problems.push(Problem::new(fields.path("type"), message));
             return None;
         }

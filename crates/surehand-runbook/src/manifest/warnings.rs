@@ -9,7 +9,8 @@ use super::{
 };
 use crate::{
     argv::{Surroundings, find_program, program},
-    environment::{child_environment, loader_variable},
+    environment::{child_environment, loader_variable, missing_files},
+    regular_file,
 };
 
 /// Some clients refuse a tool whose description is longer, in characters.
@@ -35,6 +36,12 @@ pub fn warnings(manifest: &Manifest, surroundings: &Surroundings) -> Vec<Problem
             if let Some(effect) = loader_variable(variable) {
                 warn(format!("{name}.env.{variable}"), format!("{variable} {effect}"));
             }
+        }
+        for (variable, lacking) in missing_files(manifest, runbook) {
+            warn(
+                format!("{name}.envFrom.{variable}"),
+                format!("every call will be refused: {lacking}"),
+            );
         }
         if runbook.description.chars().count() > LONGEST_DESCRIPTION {
             warn(
@@ -101,7 +108,7 @@ fn param_warnings(runbook: &str, params: &Params, warn: &mut impl FnMut(String, 
 /// Why the script would not start, as far as that can be told beforehand.
 fn start_problem(manifest: &Manifest, runbook: &Runbook, surroundings: &Surroundings) -> Option<String> {
     let script = resolve(manifest.folder(), &runbook.script);
-    if !script.is_file() {
+    if regular_file::metadata(&script).is_err() {
         // The files stage says so.
         return None;
     }
@@ -127,7 +134,7 @@ fn start_problem(manifest: &Manifest, runbook: &Runbook, surroundings: &Surround
             "the interpreter {program:?} is not found in the script's PATH, or may not be executed"
         ));
     }
-    std::fs::File::open(&script)
+    regular_file::open(&script)
         .err()
-        .map(|error| format!("the script cannot be read ({error}): {}", script.display()))
+        .map(|error| format!("the script {error}: {}", script.display()))
 }

@@ -1,6 +1,7 @@
 //! Runbooks as a toolset.
 
 mod digest;
+mod identity;
 mod plan;
 mod result;
 mod runbooks;

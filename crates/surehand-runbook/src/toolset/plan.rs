@@ -7,7 +7,8 @@ use surehand_core::{Answer, CallError, Confirm, Ctx, Lock, Plan, Prepared, Redac
 use surehand_exec::{Confinement, Executor};
 
 use super::{
-    digest::{Scripts, digest},
+    digest::digest,
+    identity::{Identity, Scripts},
     result::{Told, dry_run_outcome, outcome},
     served::Entry,
 };
@@ -19,13 +20,18 @@ use crate::{
         self, Manifest, Param, Runbook, SecretSource, contained, obstacles, resolve, script_mismatch,
     },
     published::{TOOLSET, effects},
+    regular_file,
 };
 
 /// Arguments up to this size, in bytes, are checked at once.
 const LIGHT: usize = 4096;
 
+/// Scripts up to this size, in bytes, are hashed at once.
+const LIGHT_SCRIPT: u64 = 256 << 10;
+
 /// Whether planning is so little work that handing it to another thread would cost more.
-pub(super) fn is_light(runbook: &Runbook, arguments: &Map<String, Value>) -> bool {
+pub(super) fn is_light(entry: &Entry, arguments: &Map<String, Value>) -> bool {
+    let runbook = entry.runbook();
     let mut left = LIGHT;
     let backtracks = |param: &Param| {
         param
@@ -39,6 +45,17 @@ pub(super) fn is_light(runbook: &Runbook, arguments: &Map<String, Value>) -> boo
             .env_from
             .values()
             .any(|source| matches!(source, SecretSource::File(_)))
+        && (!binds_bytes(runbook) || is_light_script(&entry.manifest, runbook))
+}
+
+/// Whether a pin or a person's yes is bound to the script's bytes.
+fn binds_bytes(runbook: &Runbook) -> bool {
+    runbook.sha256.is_some() || runbook.confirm != manifest::Confirm::No
+}
+
+fn is_light_script(manifest: &Manifest, runbook: &Runbook) -> bool {
+    regular_file::metadata(&resolve(manifest.folder(), &runbook.script))
+        .map_or(true, |metadata| metadata.len() <= LIGHT_SCRIPT)
 }
 
 fn fits(value: &Value, left: &mut usize) -> bool {
@@ -82,13 +99,17 @@ impl Planner {
             return Err(refuse(obstacles).into());
         }
         let secrets = secrets(&manifest, runbook, &self.surroundings.environment).map_err(refuse)?;
-        let script = self.scripts.sha256(&invocation.script);
+        let bound = binds_bytes(runbook) && !invocation.dry_run;
+        let script = self
+            .scripts
+            .identity(&invocation.script, bound)
+            .map_err(|problem| refuse(vec![problem]))?;
         if !invocation.dry_run {
             check_script(&manifest, runbook, &invocation).map_err(|problem| refuse(vec![problem]))?;
         }
         let redactor = Redactor::new(secrets.iter().map(|secret| secret.value.as_str()));
-        let digest = digest(runbook, &invocation, &self.surroundings.environment, script);
-        let plan = plan(&manifest, runbook, &invocation, &redactor, digest);
+        let digest = digest(runbook, &invocation, &self.surroundings.environment, &script);
+        let plan = plan(&self.entry, &invocation, &redactor, digest);
         let powershell = runbook.interpreter.is_powershell();
         let told = Told::of(
             &plan,
@@ -116,13 +137,8 @@ fn check_script(manifest: &Manifest, runbook: &Runbook, invocation: &Invocation)
     script_mismatch(runbook, &invocation.script).map_or(Ok(()), Err)
 }
 
-fn plan(
-    manifest: &Manifest,
-    runbook: &Runbook,
-    invocation: &Invocation,
-    redactor: &Redactor,
-    digest: String,
-) -> Plan {
+fn plan(entry: &Entry, invocation: &Invocation, redactor: &Redactor, digest: String) -> Plan {
+    let runbook = entry.runbook();
     Plan {
         toolset: TOOLSET.to_owned(),
         tool: invocation.tool.clone(),
@@ -134,7 +150,7 @@ fn plan(
             .collect(),
         cwd: Some(redactor.text(&invocation.cwd.display().to_string())),
         effects: effects(runbook),
-        locks: locks(manifest, runbook),
+        locks: locks(entry),
         confirm: match runbook.confirm {
             manifest::Confirm::No => Confirm::No,
             manifest::Confirm::Person => Confirm::Person,
@@ -148,17 +164,20 @@ fn plan(
 }
 
 /// What a call must hold: its runbook's own places, and the lock that it shares with others.
-fn locks(manifest: &Manifest, runbook: &Runbook) -> Vec<Lock> {
-    let own = runbook.concurrency.or(runbook.destructive.then_some(1));
-    let own = own.map(|limit| Lock {
-        key: format!("runbook:{}:{}", manifest.path.display(), runbook.name),
-        limit,
+fn locks(entry: &Entry) -> Vec<Lock> {
+    let runbook = entry.runbook();
+    let limit = runbook.concurrency.or(runbook.destructive.then_some(1));
+    let own = limit.into_iter().flat_map(|limit| {
+        entry.places.iter().map(move |place| Lock {
+            key: format!("runbook:{}:{}", place.display(), runbook.name),
+            limit,
+        })
     });
     let shared = runbook.lock.as_ref().map(|name| Lock {
         key: format!("lock:{name}"),
         limit: 1,
     });
-    own.into_iter().chain(shared).collect()
+    own.chain(shared).collect()
 }
 
 /// A call that was checked and may begin.
@@ -167,8 +186,8 @@ struct ReadyCall {
     invocation: Invocation,
     secrets: Vec<Secret>,
     redactor: Redactor,
-    /// The digest of the script that was planned with.
-    script: Option<[u8; 32]>,
+    /// The script that was planned with.
+    script: Identity,
     told: Told,
 }
 
@@ -224,7 +243,8 @@ impl ReadyCall {
         let refuse = |problem: String| CallError::from(Refusal::new(&*self.invocation.tool, problem));
         check_script(&self.planner.entry.manifest, runbook, &self.invocation).map_err(refuse)?;
         let confirmed = runbook.confirm != manifest::Confirm::No;
-        if confirmed && self.planner.scripts.sha256(&self.invocation.script) != self.script {
+        let scripts = &self.planner.scripts;
+        if confirmed && scripts.identity(&self.invocation.script, true).map_err(refuse)? != self.script {
             return Err(refuse(
                 "the script was changed after the call was confirmed; call again to have the new one confirmed"
                     .to_owned(),

@@ -86,6 +86,9 @@ pub(super) fn outcome(
             finished.left_behind
         );
     }
+    if finished.unconfirmed {
+        text.push_str("\n\n(not every process of the script could be seen to end: one may still be running)");
+    }
     let error = ending.run_status != RunStatus::Success;
     Outcome {
         structured: Some(structured(told, finished, run, start_error.as_deref())),
@@ -206,6 +209,9 @@ fn structured(
     }
     if finished.left_behind > 0 {
         put("left_behind", finished.left_behind.into());
+    }
+    if finished.unconfirmed {
+        put("unconfirmed", true.into());
     }
     if finished.cancelled {
         put("cancelled", true.into());

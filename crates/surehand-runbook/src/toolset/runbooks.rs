@@ -12,14 +12,15 @@ use surehand_exec::Executor;
 use tokio::sync::broadcast;
 
 use super::{
-    digest::Scripts,
+    identity::Scripts,
     plan::{Planner, is_light},
     served::Served,
 };
 use crate::{
     argv::Surroundings,
-    manifest::{ManifestError, absolute},
+    manifest::{LARGEST_MANIFEST, ManifestError, absolute},
     published::TOOLSET,
+    regular_file,
 };
 
 /// How many changes a slow listener may miss before it is told that it missed some.
@@ -72,9 +73,10 @@ pub struct Runbooks {
     loaded: Vec<Option<Vec<u8>>>,
 }
 
-/// The bytes of files; None for one that cannot be read.
+/// The bytes of manifests; None for one that cannot be read.
 pub(super) fn contents(paths: &[PathBuf]) -> Vec<Option<Vec<u8>>> {
-    paths.iter().map(|path| std::fs::read(path).ok()).collect()
+    let read = |path: &PathBuf| regular_file::read(path, LARGEST_MANIFEST).ok();
+    paths.iter().map(read).collect()
 }
 
 impl Runbooks {
@@ -181,7 +183,7 @@ impl Toolset for RunbookToolset {
             executor: self.executor.clone(),
             dry_run: self.runbooks.options.dry_run || call.dry_run,
         };
-        if is_light(entry.runbook(), &call.arguments) {
+        if is_light(entry, &call.arguments) {
             return planner.prepare(&call.arguments);
         }
         // Long values and costly patterns must not keep others waiting.

@@ -18,6 +18,10 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) manifest: Arc<Manifest>,
+    /// Where the manifest is: as it was named, and, if that is another path, with symbolic links resolved. By the
+    /// one, calls exclude each other across an exchange of the links; by the other, across servers that named it
+    /// differently.
+    pub(super) places: Arc<[PathBuf]>,
     index: usize,
     pub(super) tool: Tool,
 }
@@ -42,7 +46,7 @@ impl Served {
         let mut errors = Vec::new();
         for path in paths {
             match load_one(path) {
-                Ok(manifest) => errors.extend(served.add(manifest).err()),
+                Ok((manifest, places)) => errors.extend(served.add(manifest, &places).err()),
                 Err(error) => errors.push(error),
             }
         }
@@ -53,7 +57,7 @@ impl Served {
         }
     }
 
-    fn add(&mut self, manifest: Manifest) -> Result<(), ManifestError> {
+    fn add(&mut self, manifest: Manifest, places: &Arc<[PathBuf]>) -> Result<(), ManifestError> {
         let manifest = Arc::new(manifest);
         let mut problems = Vec::new();
         for (index, runbook) in manifest.runbooks.iter().enumerate() {
@@ -72,6 +76,7 @@ impl Served {
             self.by_name.insert(tool.name.clone(), self.entries.len());
             self.entries.push(Entry {
                 manifest: Arc::clone(&manifest),
+                places: Arc::clone(places),
                 index,
                 tool,
             });
@@ -93,13 +98,25 @@ impl Served {
     }
 }
 
-fn load_one(path: &Path) -> Result<Manifest, ManifestError> {
+fn load_one(path: &Path) -> Result<(Manifest, Arc<[PathBuf]>), ManifestError> {
     let manifest = load_manifest(path)?;
+    let places = places(&manifest)?;
     let problems = check_files(&manifest);
     if problems.is_empty() {
-        Ok(manifest)
+        Ok((manifest, places))
     } else {
         let label = manifest.path.display().to_string();
         Err(ManifestError::problems(&label, Stage::Files, problems))
     }
+}
+
+fn places(manifest: &Manifest) -> Result<Arc<[PathBuf]>, ManifestError> {
+    let named = manifest.path.clone();
+    let real = named.canonicalize().map_err(|error| {
+        let label = named.display();
+        let message = format!("cannot read manifest {label}: its links cannot be resolved ({error})");
+        ManifestError::message(&label.to_string(), Stage::Read, message)
+    })?;
+    let other = (real != named).then_some(real);
+    Ok([named].into_iter().chain(other).collect())
 }

@@ -1,44 +1,40 @@
 //! Following the manifests as they are edited.
+//!
+//! By looking at them, not by waiting for the system's word: that would wake this process at every opening of a
+//! script beside a manifest, that is at every call, and is not to be had on every file system.
 
 use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-    sync::{Arc, mpsc},
-    time::{Duration, Instant},
+    fs, io,
+    path::PathBuf,
+    sync::{
+        Arc,
+        mpsc::{self, RecvTimeoutError},
+    },
+    time::{Duration, Instant, SystemTime},
 };
-
-use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::runbooks::{Runbooks, contents};
 
+/// How often the manifests are looked at.
+const EVERY: Duration = Duration::from_millis(400);
 /// Editors write a file in several steps; this long nothing must happen before it is read.
 const SETTLED: Duration = Duration::from_millis(150);
-/// However much goes on in the folder, nothing is put off longer than this.
+/// However often it is written, nothing is put off longer than this.
 const AT_LATEST: Duration = Duration::from_secs(2);
 /// After a reload that failed, what was missing (a script, say) is looked for this often.
 const RETRY: Duration = Duration::from_secs(2);
 
-/// The file system cannot be watched.
+/// The manifests cannot be followed.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot watch {}: {cause}", .path.display())]
-pub struct WatchError {
-    /// What.
-    pub path: PathBuf,
-    /// Why.
-    pub cause: notify::Error,
-}
+#[error("no thread can be started: {0}")]
+pub struct WatchError(#[source] io::Error);
 
 /// Manifests are followed as long as this lives.
+#[derive(Debug)]
 #[must_use = "watching ends when this is dropped"]
 pub struct Watching {
-    /// Dropping it closes the channel that its thread listens to.
-    _watcher: RecommendedWatcher,
-}
-
-impl std::fmt::Debug for Watching {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Watching").finish_non_exhaustive()
-    }
+    /// Dropping it ends the thread that listens.
+    _end: mpsc::Sender<()>,
 }
 
 impl Runbooks {
@@ -46,26 +42,9 @@ impl Runbooks {
     /// last good one is served on.
     ///
     /// # Errors
-    /// When the folders of the manifests cannot be watched.
+    /// When no thread can be started.
     pub fn watch(self: &Arc<Self>) -> Result<Watching, WatchError> {
-        let (sender, events) = mpsc::channel();
-        let failed = |path: &Path| {
-            let path = path.to_owned();
-            move |cause| WatchError { path, cause }
-        };
-        let first = self.paths().first().map_or(Path::new("."), PathBuf::as_path);
-        let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            // The thread has gone only if the watching is over.
-            let _ = sender.send(event);
-        })
-        .map_err(failed(first))?;
-        // Folders, not files: editors put a new file in the place of the old one, and so do mounted
-        // configurations, by a link.
-        for folder in self.folders() {
-            watcher
-                .watch(&folder, RecursiveMode::NonRecursive)
-                .map_err(failed(&folder))?;
-        }
+        let (sender, end) = mpsc::channel();
         let follower = Follower {
             read: self.loaded().to_vec(),
             runbooks: Arc::clone(self),
@@ -73,18 +52,33 @@ impl Runbooks {
         };
         std::thread::Builder::new()
             .name("runbooks-watch".to_owned())
-            .spawn(move || follower.follow(&events))
-            .map_err(|error| failed(first)(notify::Error::io(error)))?;
-        Ok(Watching { _watcher: watcher })
+            .spawn(move || follower.follow(&end))
+            .map_err(WatchError)?;
+        Ok(Watching { _end: sender })
     }
+}
 
-    /// The folders of all manifests, and of the files that they are links to.
-    fn folders(&self) -> BTreeSet<PathBuf> {
-        let real = self.paths().iter().filter_map(|path| path.canonicalize().ok());
-        real.chain(self.paths().iter().cloned())
-            .filter_map(|path| path.parent().map(Path::to_owned))
-            .collect()
-    }
+/// What tells one state of a file from another without reading it; None where there is none.
+type Mark = Option<(u64, SystemTime, u64)>;
+
+fn marks(paths: &[PathBuf]) -> Vec<Mark> {
+    let mark = |path: &PathBuf| {
+        let found = fs::metadata(path).ok()?;
+        Some((found.len(), found.modified().ok()?, identity(&found)))
+    };
+    paths.iter().map(mark).collect()
+}
+
+/// Editors put a new file in the place of the old one, and so do mounted configurations, by a link.
+#[cfg(unix)]
+fn identity(found: &fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(found)
+}
+
+/// No cheap identity here: length and time must do.
+#[cfg(not(unix))]
+fn identity(_: &fs::Metadata) -> u64 {
+    0
 }
 
 struct Follower {
@@ -96,23 +90,25 @@ struct Follower {
 }
 
 impl Follower {
-    fn follow(mut self, events: &mpsc::Receiver<notify::Result<notify::Event>>) {
+    fn follow(mut self, end: &mpsc::Receiver<()>) {
         // They may have been edited between the loading and now.
         self.look();
-        loop {
-            let event = if self.failure.is_some() {
-                events.recv_timeout(RETRY)
-            } else {
-                events.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected)
-            };
-            match event {
-                Ok(Err(error)) => tracing::error!(%error, "the manifests may have changed unnoticed"),
-                Ok(Ok(event)) if event.kind.is_access() => continue,
-                Ok(Ok(_)) | Err(mpsc::RecvTimeoutError::Timeout) => {}
-                Err(mpsc::RecvTimeoutError::Disconnected) => return,
+        let mut seen = marks(self.runbooks.paths());
+        let mut looked = Instant::now();
+        while end.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
+            let mut now = marks(self.runbooks.paths());
+            let retry = self.failure.is_some() && looked.elapsed() >= RETRY;
+            if now == seen && !retry {
+                continue;
             }
             let begun = Instant::now();
-            while begun.elapsed() < AT_LATEST && events.recv_timeout(SETTLED).is_ok() {}
+            while now != seen && begun.elapsed() < AT_LATEST {
+                seen = now;
+                std::thread::sleep(SETTLED);
+                now = marks(self.runbooks.paths());
+            }
+            seen = now;
+            looked = Instant::now();
             self.look();
         }
     }

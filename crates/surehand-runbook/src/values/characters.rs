@@ -2,8 +2,10 @@
 //!
 //! A double quote and control characters break out of quoting or of a line. The others make a value look
 //! like something else than it is, to the person who confirms it or reads the history: line and paragraph
-//! separators, bidirectional controls, and characters that cannot be seen. U+200C and U+200D (the zero-width
-//! non-joiner and joiner) are accepted because Persian, Indic scripts and emoji are not spelled without them.
+//! separators, bidirectional controls, and characters that cannot be seen: those that Unicode calls default
+//! ignorable (UAX #44, `Default_Ignorable_Code_Point`) and interlinear annotation. U+200C and U+200D (the
+//! zero-width non-joiner and joiner) and the variation selectors U+FE00 to U+FE0F and U+E0100 to U+E01EF are
+//! accepted because Persian, Indic scripts, Japanese names and emoji are not spelled without them.
 //! Unpaired surrogates need no check: no Rust string holds one, and the reader of JSON refuses them.
 
 /// Whether a character is refused.
@@ -26,11 +28,22 @@ fn hidden(character: char) -> Option<&'static str> {
         '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => {
             Some("bidirectional controls")
         }
-        '\u{200B}'
-        | '\u{2060}'..='\u{2064}'
+        '\u{00AD}'
+        | '\u{034F}'
+        | '\u{115F}'..='\u{1160}'
+        | '\u{17B4}'..='\u{17B5}'
+        | '\u{180B}'..='\u{180F}'
+        | '\u{200B}'
+        | '\u{2060}'..='\u{2065}'
+        | '\u{206A}'..='\u{206F}'
+        | '\u{3164}'
         | '\u{FEFF}'
-        | '\u{FFF9}'..='\u{FFFB}'
-        | '\u{E0000}'..='\u{E007F}' => Some("invisible characters"),
+        | '\u{FFA0}'
+        | '\u{FFF0}'..='\u{FFFB}'
+        | '\u{1BCA0}'..='\u{1BCA3}'
+        | '\u{1D173}'..='\u{1D17A}'
+        | '\u{E0000}'..='\u{E00FF}'
+        | '\u{E01F0}'..='\u{E0FFF}' => Some("invisible characters"),
         _ => None,
     }
 }
@@ -58,11 +71,49 @@ mod tests {
             '\u{2060}',
             '\u{FEFF}',
             '\u{E0041}',
+            '\u{AD}',
+            '\u{34F}',
+            '\u{61C}',
+            '\u{115F}',
+            '\u{1160}',
+            '\u{17B4}',
+            '\u{17B5}',
+            '\u{180B}',
+            '\u{180E}',
+            '\u{180F}',
+            '\u{2061}',
+            '\u{2064}',
+            '\u{206A}',
+            '\u{206F}',
+            '\u{3164}',
+            '\u{FFA0}',
+            '\u{FFF9}',
+            '\u{FFFB}',
+            '\u{1D173}',
+            '\u{E0001}',
         ] {
             assert!(is_refused(character), "{character:?}");
         }
         for character in [
-            'a', '\'', '’', 'é', '\u{200C}', '\u{200D}', '\u{FFFD}', '🎉', '\u{A0}', '`', '$',
+            'a',
+            '\'',
+            '’',
+            'é',
+            '\u{200C}',
+            '\u{200D}',
+            '\u{FFFD}',
+            '🎉',
+            '\u{A0}',
+            '`',
+            '$',
+            '\u{FE00}',
+            '\u{FE0F}',
+            '\u{E0100}',
+            '한',
+            'ᄀ',
+            'ក',
+            'ᠠ',
+            '\u{FFFC}',
         ] {
             assert!(!is_refused(character), "{character:?}");
         }

@@ -72,6 +72,8 @@ pub(super) struct Queue {
 #[derive(Debug, Clone, Default)]
 struct Progress {
     done_below: u64,
+    /// How often writing failed for a reason that will not pass in a moment.
+    failures: u64,
     off: Option<String>,
 }
 
@@ -87,6 +89,8 @@ struct State {
     dropped: u64,
     words: VecDeque<Word>,
     closed: bool,
+    /// Somebody waits for what is recorded to be written.
+    urged: bool,
     off: Option<String>,
 }
 
@@ -185,17 +189,35 @@ impl Queue {
     }
 
     pub(super) async fn written(&self, timeout: Duration) -> Result<(), FlushError> {
-        let target = lock(&self.state).next_number;
         let mut progress = self.progress.subscribe();
-        let reached = progress.wait_for(|progress| progress.done_below >= target || progress.off.is_some());
+        let failures = progress.borrow().failures;
+        let target = {
+            let mut state = lock(&self.state);
+            state.urged = true;
+            state.next_number
+        };
+        self.wake.notify_one();
+        let reached = progress.wait_for(|progress| {
+            progress.done_below >= target || progress.failures > failures || progress.off.is_some()
+        });
         match tokio::time::timeout(timeout, reached).await {
             Ok(Ok(progress)) => match &progress.off {
                 Some(reason) => Err(FlushError::Off(reason.clone())),
+                None if progress.done_below < target => Err(FlushError::Failing),
                 None => Ok(()),
             },
             // The sender lives in `self`, so that only time can run out.
             Ok(Err(_)) | Err(_) => Err(FlushError::Timeout),
         }
+    }
+
+    /// Whether somebody waits for what is recorded to be written, since this was last asked.
+    pub(super) fn take_urged(&self) -> bool {
+        std::mem::take(&mut lock(&self.state).urged)
+    }
+
+    pub(super) fn report_failure(&self) {
+        self.progress.send_modify(|progress| progress.failures += 1);
     }
 
     /// Nothing is taken any more, and what waits is let go. The first reason stays.

@@ -16,6 +16,7 @@ fn start(id: RunId) -> RunEvent {
         cwd: None,
         status: RunStatus::Running,
         at: Timestamp::UNIX_EPOCH,
+        answer: None,
     }))
 }
 

@@ -26,7 +26,7 @@ impl Reports {
             let hint = error.hint().unwrap_or_default();
             tracing::error!(
                 hint,
-                "history: {error}; calls go on, what happens is kept in memory for now"
+                "{error}; calls go on, and what happens is lost unless this passes before they have all ended"
             );
         }
     }
@@ -35,7 +35,7 @@ impl Reports {
     pub(super) fn folders(&self, error: &crate::PrivacyError) {
         if self.first(Kind::Folders) {
             let hint = error.hint();
-            tracing::error!(hint, "history: {error}; large outputs are not kept");
+            tracing::error!(hint, "{error}; large outputs are not kept");
         }
     }
 
@@ -55,7 +55,7 @@ impl Reports {
             let hint = hint.unwrap_or_default();
             tracing::error!(
                 hint,
-                "history: {reason}; calls go on, but nothing is recorded until the next start"
+                "history is off: {reason}; calls go on, and nothing of them is remembered"
             );
         }
     }

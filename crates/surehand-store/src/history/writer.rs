@@ -152,9 +152,10 @@ impl Writer {
     }
 
     fn may_try(&self) -> bool {
+        let urged = self.shared.queue.take_urged();
         self.trouble
             .as_ref()
-            .is_none_or(|trouble| Instant::now() >= trouble.retry_at)
+            .is_none_or(|trouble| urged || Instant::now() >= trouble.retry_at)
     }
 
     async fn write_events(&mut self) {
@@ -173,6 +174,10 @@ impl Writer {
                 self.in_hand = Some(group);
                 self.pause();
                 self.report(&error);
+                // A lock is let go of, and another store is opened for one that is gone.
+                if !matches!(error.fault(), Some(Fault::Locked | Fault::Moved)) {
+                    self.shared.queue.report_failure();
+                }
             }
         }
     }

@@ -2,10 +2,10 @@
 
 use jiff::Timestamp;
 use sqlx::SqliteConnection;
-use surehand_core::{RunEnd, RunEvent, RunId, RunStart, RunStatus, StreamRecord};
+use surehand_core::{PersonAnswer, RunEnd, RunEvent, RunId, RunStart, RunStatus, StreamRecord};
 
-use super::SqliteStore;
-use crate::{ProcessIdentity, StoreError, time::to_text};
+use super::{SqliteStore, bounded};
+use crate::{ApprovalDecision, ProcessIdentity, StoreError, time::to_text};
 
 /// What a run takes besides its texts and outputs, roughly.
 const ROW_SIZE: usize = 512;
@@ -42,9 +42,10 @@ impl SqliteStore {
             return Err(self.refused(format!("run {} starts as {}", start.id, start.status.as_str())));
         }
         let json = |error: serde_json::Error| self.refused(format!("run {}: {error}", start.id));
-        let arguments = serde_json::to_string(&start.arguments).map_err(json)?;
-        let command = serde_json::to_string(&start.command).map_err(json)?;
-        let size = ROW_SIZE + arguments.len() + command.len() + start.display.len();
+        let arguments = serde_json::to_string(&bounded::object(&start.arguments)).map_err(json)?;
+        let command = serde_json::to_string(&bounded::words(&start.command)).map_err(json)?;
+        let display = bounded::text(&start.display);
+        let size = ROW_SIZE + arguments.len() + command.len() + display.len();
         let started = (start.status == RunStatus::Running).then(|| to_text(start.at));
         sqlx::query(
             "INSERT INTO runs (id, toolset, tool, principal, channel, client_name, client_version, arguments,
@@ -70,7 +71,7 @@ impl SqliteStore {
         .bind(start.caller.client.as_ref().map(|client| &client.version))
         .bind(arguments)
         .bind(command)
-        .bind(&start.display)
+        .bind(&*display)
         .bind(&start.cwd)
         .bind(start.status.as_str())
         .bind(to_text(start.at))
@@ -80,6 +81,41 @@ impl SqliteStore {
         .bind(&owner.boot)
         .bind(owner.namespace.cast_signed())
         .bind(i64::try_from(size).unwrap_or(i64::MAX))
+        .execute(&mut *connection)
+        .await
+        .map_err(|error| self.trouble(&error))?;
+        match &start.answer {
+            Some(answer) => self.insert_answer(connection, start, answer).await,
+            None => Ok(()),
+        }
+    }
+
+    /// An approval that was asked for and given, or denied, in one go. A yes is used up with it.
+    async fn insert_answer(
+        &self,
+        connection: &mut SqliteConnection,
+        start: &RunStart,
+        answer: &PersonAnswer,
+    ) -> Result<(), StoreError> {
+        let decision = if answer.yes {
+            ApprovalDecision::Approved
+        } else {
+            ApprovalDecision::Rejected
+        };
+        sqlx::query(
+            "INSERT INTO approvals (run_id, principal, tool, digest, asked_at, decision, decided_at, decided_by,
+                 taken_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?2, ?8)
+             ON CONFLICT (run_id) DO NOTHING",
+        )
+        .bind(start.id.as_text())
+        .bind(&start.caller.principal)
+        .bind(&start.tool)
+        .bind(&answer.digest)
+        .bind(to_text(answer.asked_at))
+        .bind(decision.as_str())
+        .bind(to_text(answer.answered_at))
+        .bind(answer.yes.then(|| to_text(answer.answered_at)))
         .execute(connection)
         .await
         .map_err(|error| self.trouble(&error))?;
@@ -153,7 +189,7 @@ impl SqliteStore {
         .bind(to_integer(end.duration_ms))
         .bind(end.exit_code)
         .bind(&end.signal)
-        .bind(&end.error)
+        .bind(end.error.as_deref().map(bounded::text).as_deref())
         .execute(connection)
         .await
         .map_err(|error| self.trouble(&error))?;

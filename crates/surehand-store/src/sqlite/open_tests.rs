@@ -117,6 +117,7 @@ async fn a_full_disk_is_told_from_other_trouble_and_passes() {
         cwd: None,
         status: surehand_core::RunStatus::Running,
         at: jiff::Timestamp::now(),
+        answer: None,
     }));
     let owner = ProcessIdentity::current();
     let error = store

@@ -100,7 +100,7 @@ fn plays_a_role() {
                 );
                 println!(
                     "SAYS {:?}",
-                    history.flush(Duration::from_secs(1)).await == Err(FlushError::Timeout)
+                    history.flush(Duration::from_secs(1)).await == Err(FlushError::Failing)
                 );
                 println!("SAYS {:?}", history.run_folder(id));
                 for line in logged(dir) {

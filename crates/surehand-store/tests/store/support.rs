@@ -63,6 +63,7 @@ pub(crate) fn run(id: RunId) -> RunStart {
         cwd: Some("/srv".to_owned()),
         status: RunStatus::Scheduled,
         at: Timestamp::now(),
+        answer: None,
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use anstream::eprintln;
 use clap::Args;
 use serde_json::{Map, Value};
 use surehand_core::{
@@ -17,7 +16,7 @@ use crate::{
     cli::{Common, Running},
     compose::{Composed, caller},
     config::Settings,
-    errors::{CliError, Exit},
+    errors::{CliError, Exit, warn},
     interrupt,
     live::{Live, Seen},
     term,
@@ -52,6 +51,7 @@ pub(crate) struct ToCall {
 }
 
 pub(crate) async fn run(args: &ToCall, settings: &Settings) -> Result<Exit, CliError> {
+    Composed::require_manifest(settings)?;
     let cancel = interrupt::token()?;
     let composed = Composed::with_history(settings).await?;
     let cx = Ctx::builder(caller(settings))
@@ -79,7 +79,9 @@ async fn call(host: &Host, cx: Ctx, args: &ToCall) -> Result<Exit, CliError> {
         Answered::Done(exit) => Ok(exit),
         Answered::Asked { requests, state } => {
             let answers = ask(&cx.cancel, &requests).await?;
-            let declined = answers.values().any(|answer| *answer == InputAnswer::Decline);
+            let declined = answers
+                .values()
+                .any(|answer| !matches!(answer, InputAnswer::Accept(_)));
             let mut cx = cx;
             cx.inputs = Inputs {
                 answers,
@@ -123,11 +125,14 @@ enum Answered {
 
 /// One round: the call runs or comes back with a question.
 async fn once(host: &Host, mut cx: Ctx, call: Call) -> Result<Answered, CliError> {
-    let live = Live::start(&call.tool);
+    let live = Live::start(&call.tool, cx.cancel.clone());
     cx.output = Some(live.output());
     cx.progress = live.progress();
     let answer = host.call(&cx, call).await;
     let seen = live.finish()?;
+    if seen == Seen::Unread {
+        warn("nobody reads the output any more");
+    }
     match answer? {
         Answer::NeedsInput { requests, state } => Ok(Answered::Asked { requests, state }),
         Answer::Done(outcome) => {
@@ -143,13 +148,13 @@ fn show(outcome: &Outcome, seen: Seen) -> Result<(), CliError> {
     match seen {
         Seen::Lines | Seen::Unread => {}
         Seen::Nothing if outcome.is_error => {
-            eprintln!("{text}");
+            term::say(&text);
             return Ok(());
         }
         Seen::Nothing => return term::out(&format!("{text}\n")),
     }
     for line in text.lines().take_while(|line| !line.is_empty()) {
-        eprintln!("{line}");
+        term::say(line);
     }
     // Said at the very end of the text, after the output.
     let left_behind = outcome
@@ -157,7 +162,7 @@ fn show(outcome: &Outcome, seen: Seen) -> Result<(), CliError> {
         .as_ref()
         .is_some_and(|fields| fields.contains_key("left_behind"));
     if let Some(note) = text.lines().last().filter(|_| left_behind) {
-        eprintln!("{note}");
+        term::say(note);
     }
     Ok(())
 }
@@ -189,15 +194,19 @@ async fn ask(
         }
         let question = request.message.clone();
         let asked = tokio::task::spawn_blocking(move || term::confirm(&question));
-        let yes = tokio::select! {
+        let answered = tokio::select! {
             // The read goes on until the process ends, which is now.
-            () = cancel.cancelled() => return Err(CallError::Cancelled.into()),
+            () = cancel.cancelled() => {
+                // The cursor still stands behind the question.
+                term::say("");
+                return Err(CallError::Cancelled.into());
+            }
             asked = asked => asked.map_err(|error| CliError::Internal(error.to_string()))??,
         };
-        let answer = if yes {
-            InputAnswer::Accept(Map::new())
-        } else {
-            InputAnswer::Decline
+        let answer = match answered {
+            term::Answered::Yes => InputAnswer::Accept(Map::new()),
+            term::Answered::No => InputAnswer::Decline,
+            term::Answered::Nothing => InputAnswer::Cancel,
         };
         answers.insert(key.clone(), answer);
     }

@@ -9,10 +9,16 @@ use crate::{
     term,
 };
 
+/// Lines that a narrow terminal shows whole, so that they can be copied.
+const EXAMPLE: &str = "\
+For example, for bash:
+d=~/.local/share/bash-completion/completions
+mkdir -p $d
+surehand completions bash >$d/surehand";
+
 /// Print completions for a shell
-///
-/// For example, for bash: surehand completions bash > ~/.local/share/bash-completion/completions/surehand
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLE)]
 pub(crate) struct CompletionsArgs {
     /// The shell
     shell: Shell,

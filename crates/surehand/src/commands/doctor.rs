@@ -11,7 +11,7 @@ use surehand_store::{SqliteOptions, SqliteStore, Store};
 use crate::{
     cli::Common,
     config::Settings,
-    errors::{CliError, Exit},
+    errors::{CliError, Exit, NO_MANIFEST_HINT},
     term,
 };
 
@@ -84,8 +84,14 @@ pub(crate) async fn run(as_json: bool, settings: &Settings) -> Result<Exit, CliE
     )];
     findings.extend(INTERPRETERS.map(interpreter));
     findings.push(confinement());
-    findings.push(state_folder(settings));
-    findings.push(history(settings).await);
+    let state = state_folder(settings);
+    let usable = state.mark == Mark::Well;
+    findings.push(state);
+    findings.push(if usable {
+        history(settings).await
+    } else {
+        Finding::new("history", Mark::Absent, "needs the state folder")
+    });
     findings.extend(manifests(settings));
 
     let ill = findings.iter().any(|finding| finding.mark == Mark::Ill);
@@ -145,7 +151,10 @@ fn confinement() -> Finding {
 
 fn state_folder(settings: &Settings) -> Finding {
     match &settings.state_folder {
-        Some(folder) => Finding::new("state", Mark::Well, folder.display().to_string()),
+        Some(folder) => match surehand_store::try_state_directory(folder) {
+            Ok(()) => Finding::new("state", Mark::Well, folder.display().to_string()),
+            Err(error) => Finding::new("state", Mark::Ill, format!("{error}; {}", error.hint())),
+        },
         None => Finding::new(
             "state",
             Mark::Ill,
@@ -167,7 +176,10 @@ async fn history(settings: &Settings) -> Finding {
     match checked {
         Ok(faults) if faults.is_empty() => Finding::new("history", Mark::Well, "whole"),
         Ok(faults) => Finding::new("history", Mark::Ill, faults.join("; ")),
-        Err(error) => Finding::new("history", Mark::Ill, error.to_string()),
+        Err(error) => {
+            let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+            Finding::new("history", Mark::Ill, format!("{error}{hint}"))
+        }
     }
 }
 
@@ -176,7 +188,7 @@ fn manifests(settings: &Settings) -> Vec<Finding> {
         return vec![Finding::new(
             "manifest",
             Mark::Absent,
-            "none is named and there is no runbooks.json here",
+            format!("none is named and there is no runbooks.json here; {NO_MANIFEST_HINT}"),
         )];
     }
     settings

@@ -15,7 +15,8 @@ use crate::{
     cli::{Cli, Common, Running, Verb},
     config::{Environment, Settings},
     errors::{CliError, Exit},
-    logging, term,
+    logging::{self, Reader},
+    term,
 };
 
 /// Half of the processors is enough for a server whose work is done by other processes.
@@ -26,8 +27,12 @@ fn workers() -> usize {
 /// Carries out the command.
 pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<Exit, CliError> {
     let (before, verb) = cli.into_parts()?;
+    let reader = match verb {
+        Verb::Serve(_) => Reader::Operator,
+        _ => Reader::Person,
+    };
     let settings = |common: Common, running: &Running| {
-        logging::start(environment)?;
+        logging::start(environment, reader)?;
         Settings::new(&common, running, environment)
     };
     let looking = |common| settings(before.looking(common)?, &Running::default());

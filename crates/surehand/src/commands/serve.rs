@@ -6,7 +6,6 @@ use std::{
     time::Duration,
 };
 
-use anstream::eprintln;
 use clap::Args;
 use surehand_mcp::{ServeOptions, serve_stdio};
 
@@ -14,8 +13,9 @@ use crate::{
     cli::{Common, Running},
     compose::Composed,
     config::Settings,
-    errors::{CliError, Exit, hint_line},
+    errors::{CliError, Exit, NO_MANIFEST_HINT, hint_line},
     interrupt,
+    term::say,
 };
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -76,24 +76,24 @@ pub(crate) async fn run(serving: &Serving, settings: &Settings) -> Result<Exit, 
 /// One line for whoever reads the client's log, in the form that tools know.
 fn say_what_is_served(composed: &Composed, settings: &Settings) {
     if settings.manifests.is_empty() {
-        eprintln!("surehand {VERSION}: serving no tools: there is no runbooks.json here");
-        hint_line("`surehand init` writes a starter manifest; --manifest PATH names one elsewhere");
+        say(format_args!(
+            "surehand {VERSION}: serving no tools: there is no runbooks.json here"
+        ));
+        hint_line(NO_MANIFEST_HINT);
     } else {
         let paths: Vec<String> = settings
             .manifests
             .iter()
             .map(|path| path.display().to_string())
             .collect();
-        eprintln!(
+        say(format_args!(
             "surehand {VERSION}: serving {} runbook(s) from {}",
             composed.runbook_count(),
             paths.join(", ")
-        );
+        ));
     }
     if io::stdin().is_terminal() {
-        eprintln!(
-            "This is a server: it waits for an MCP client's messages on standard input. Ctrl-C ends it."
-        );
+        say("This is a server: it waits for an MCP client's messages on standard input. Ctrl-C ends it.");
         hint_line("`surehand call TOOL` calls a tool from here; `surehand tools` lists them");
     }
 }

@@ -33,6 +33,7 @@ impl ToolsArgs {
 }
 
 pub(crate) async fn run(json: bool, settings: &Settings) -> Result<Exit, CliError> {
+    Composed::require_manifest(settings)?;
     let composed = Composed::without_history(settings).await?;
     let cx = Ctx::builder(caller(settings)).build();
     let tools = composed
@@ -46,7 +47,7 @@ pub(crate) async fn run(json: bool, settings: &Settings) -> Result<Exit, CliErro
         term::out_json(&json!({ "tools": tools }))?;
     } else {
         let text = if tools.is_empty() {
-            "No tools: no manifest was found here.\n".to_owned()
+            "No tools: the manifest declares none.\n".to_owned()
         } else {
             tools.iter().map(for_people).collect::<Vec<_>>().join("\n")
         };

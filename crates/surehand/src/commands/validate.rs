@@ -38,9 +38,9 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CliError> {
             warn(warning);
         }
         if !report.problems.is_empty() {
-            anstream::eprintln!("{} problem(s) on disk", report.problems.len());
+            term::say(format_args!("{} problem(s) on disk", report.problems.len()));
             for problem in &report.problems {
-                anstream::eprintln!("  - {problem}");
+                term::say(format_args!("  - {problem}"));
             }
             exit = Exit::Usage;
         }

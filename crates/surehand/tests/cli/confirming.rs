@@ -101,6 +101,47 @@ fn an_agent_is_told_to_have_it_released() {
 }
 
 #[test]
+fn a_command_line_has_no_use_for_a_token_and_says_so() {
+    let project = project().runbook("wipe", "touch wiped", json!({"confirm": "token"}));
+    for words in [&["call", "wipe"][..], &["call", "wipe", "confirmToken=0123"]] {
+        project.run(words.iter().copied()).go().exits(3).prints("").says(
+            "error: not allowed: wipe has to be confirmed, and a token for that is good only within one session \
+             with a server; call it at a terminal, where it is asked for, or through an MCP client\n",
+        );
+    }
+    assert!(!project.path("wiped").exists());
+}
+
+#[test]
+fn a_run_tells_how_its_approval_came_out() {
+    let project = guarded();
+    let show = |id: &str| project.run(["runs", "show", id]).go().exits(0).says("").stdout;
+    let has = |shown: &str, words: &str| {
+        let found = shown.lines().any(|line| line.trim_start().starts_with(words));
+        assert!(found, "{words:?}: {shown}");
+    };
+    let id = wait(&project);
+    has(&show(&id), "approval  nobody has decided; it waits until 20");
+    project.run(["runs", "approve", &id]).go().exits(0);
+    let approved = show(&id);
+    has(&approved, "approval  approved by ada at 20");
+    has(&approved, "used  not yet; the same call may come until 20");
+    project.run(["call", "deploy", "to=live"]).go().exits(0);
+    let used = show(&id);
+    has(&used, "approval  approved by ada at 20");
+    has(&used, "used  20");
+
+    let id = wait(&project);
+    project
+        .run(["runs", "reject", &id, "--reason", "not today"])
+        .go()
+        .exits(0);
+    let rejected = show(&id);
+    has(&rejected, "approval  rejected by ada at 20");
+    assert!(rejected.contains(": not today\n"), "{rejected}");
+}
+
+#[test]
 fn a_token_confirms_the_same_call_once() {
     let project = project().runbook("wipe", "echo wiped", json!({"confirm": "token"}));
     let mut session = project.serve([]).initialized();

@@ -32,6 +32,22 @@ fn help_of_every_command() {
     }
 }
 
+/// What fits a narrow terminal can be read, and what is to be copied is whole.
+#[cfg(unix)]
+#[test]
+fn help_on_a_narrow_terminal_breaks_no_example() {
+    let terminal = project().on_a_terminal_of(40, ["completions", "--help"]);
+    let (code, screen) = terminal.ended();
+    assert_eq!(code, Some(0));
+    for line in [
+        "d=~/.local/share/bash-completion/completions\r\n",
+        "mkdir -p $d\r\n",
+        "surehand completions bash >$d/surehand\r\n",
+    ] {
+        assert!(screen.contains(line), "{line}: {screen:?}");
+    }
+}
+
 #[test]
 fn help_names_what_people_of_the_original_look_for() {
     let help = help_of(&[]);

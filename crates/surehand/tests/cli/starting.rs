@@ -79,6 +79,57 @@ fn doctor_tells_well_from_ill() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn doctor_tries_the_state_folder() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let project = project()
+        .runbook("hello", "echo hi", json!({}))
+        .file("in-the-way", "");
+    let doctor = |folder: &str, code| {
+        let ran = project
+            .run(["doctor", "--state-dir", folder, "--json"])
+            .go()
+            .exits(code);
+        let findings = ran.json();
+        let of_state = findings["findings"].as_array().unwrap().iter();
+        let state = of_state
+            .clone()
+            .find(|finding| finding["what"] == "state")
+            .unwrap();
+        (
+            state["state"].as_str().unwrap().to_owned(),
+            state["detail"].as_str().unwrap().to_owned(),
+        )
+    };
+    let path = |name: &str| project.path(name).display().to_string();
+
+    // Tried, and nothing left behind.
+    assert_eq!(doctor(&path("a/b/state"), 0).0, "ok");
+    assert!(!project.path("a").exists());
+    std::fs::create_dir(project.path("mine")).unwrap();
+    std::fs::set_permissions(project.path("mine"), PermissionsExt::from_mode(0o700)).unwrap();
+    assert_eq!(doctor(&path("mine"), 0).0, "ok");
+    assert_eq!(std::fs::read_dir(project.path("mine")).unwrap().count(), 0);
+
+    let (state, detail) = doctor(&path("in-the-way/state"), 1);
+    assert_eq!(state, "problem", "{detail}");
+    assert!(detail.contains("SUREHAND_STATE_DIR"), "{detail}");
+    std::fs::create_dir(project.path("open")).unwrap();
+    std::fs::set_permissions(project.path("open"), PermissionsExt::from_mode(0o777)).unwrap();
+    let (state, detail) = doctor(&path("open"), 1);
+    assert_eq!(state, "problem", "{detail}");
+    assert!(
+        detail.contains("mode 0777") && detail.contains("chmod go-w"),
+        "{detail}"
+    );
+    if cfg!(target_os = "linux") {
+        let (state, detail) = doctor("/proc/nope", 1);
+        assert_eq!(state, "problem", "{detail}");
+    }
+}
+
 #[test]
 fn doctor_finds_a_damaged_history() {
     let project = project().runbook("hello", "echo hi", json!({}));

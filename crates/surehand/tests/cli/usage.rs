@@ -25,6 +25,30 @@ fn an_unknown_command() {
 }
 
 #[test]
+fn an_unknown_command_of_a_command() {
+    let text = "error: Unknown command: lis\nhint: did you mean `runs list`? `surehand runs --help` lists all commands\n";
+    complains(&["runs", "lis"], text);
+    complains(&["help", "runs", "lis"], text);
+    complains(
+        &["runs", "frobnicate", "--json"],
+        "error: Unknown command: frobnicate\nhint: `surehand runs --help` lists all commands\n",
+    );
+}
+
+#[test]
+fn an_argument_of_a_tool_written_as_an_option() {
+    for word in ["--name=x", "--name"] {
+        complains(
+            &["call", "hello", word],
+            "error: `surehand call` has no option --name\n\
+             hint: an argument of the tool is written name=VALUE, without dashes\n",
+        );
+    }
+    let ran = project().run(["call", "hello", "--dryrun"]).go().exits(2);
+    assert!(ran.stderr.contains("'--dry-run'"), "{ran:?}");
+}
+
+#[test]
 fn a_manifest_without_a_path() {
     for words in [
         &["--manifest"][..],

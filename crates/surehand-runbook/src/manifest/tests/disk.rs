@@ -19,7 +19,7 @@ fn files_must_be_there() {
         [
             format!("a: script not found: {root}/gone.sh"),
             format!("a: cwd is not a directory: {root}/nodir"),
-            format!("b: script not found: {root}"),
+            format!("b: script not found: {root} (it is a folder)"),
             format!("b: cwd is not a directory: {root}/a.sh"),
         ]
     );
@@ -80,5 +80,20 @@ fn a_confined_path_must_exist() {
         problems
             .iter()
             .any(|problem| problem.message.contains("does not exist"))
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_script_that_is_no_file_says_what_it_is() {
+    let (folder, manifest) = on_disk(&with_runbook(
+        json!({"script": "pipe", "sha256": "00".repeat(32)}),
+    ));
+    let pipe = folder.path().join("pipe");
+    crate::regular_file::make_pipe(&pipe);
+    let problems = check_files(&manifest);
+    assert_eq!(
+        problems[0].message,
+        format!("script not found: {} (it is a named pipe)", pipe.display())
     );
 }

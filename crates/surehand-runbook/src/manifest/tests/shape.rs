@@ -38,7 +38,8 @@ fn the_shape_is_checked_with_a_place_for_every_problem() {
             "runbooks.0.description: String must contain at least 1 character(s)",
             "runbooks.0.script: Required",
             "runbooks.0.interpreter: Invalid enum value. Expected 'powershell' | 'pwsh' | 'bash' | 'sh' | 'node' \
-             | 'python' | 'exe', received 'zsh'",
+             | 'python' | 'exe', received 'zsh'; for any other, make the script executable, begin it with #!, and \
+             write 'exe'",
             "runbooks.0.timeoutSeconds: Number must be greater than 0",
             "runbooks.0.maxOutputChars: Expected integer, received float",
             "runbooks.1: Expected object, received string",
@@ -67,6 +68,37 @@ fn an_unknown_key_names_the_nearest_known_one() {
         [
             "runbooks.0.params.a.type: Invalid discriminator value. Expected 'boolean' | 'string' | 'number' | \
           'array'; did you mean 'boolean'?"
+        ]
+    );
+}
+
+#[test]
+fn words_of_other_formats_are_understood() {
+    assert_eq!(
+        texts(&with_runbook(
+            json!({"timeout": 5, "args": {}, "interpreter": "Python"})
+        )),
+        [
+            "runbooks.0.interpreter: Invalid enum value. Expected 'powershell' | 'pwsh' | 'bash' | 'sh' | 'node' | \
+             'python' | 'exe', received 'Python'; did you mean 'python'?",
+            "runbooks.0: Unrecognized key(s) in object: 'timeout', 'args'; for 'timeout', did you mean \
+             'timeoutSeconds'?; for 'args', did you mean 'params'?",
+        ]
+    );
+    assert_eq!(
+        texts(&with_params(json!({"a": {"type": "integer", "flag": "-a"}}))),
+        [
+            "runbooks.0.params.a.type: Invalid discriminator value. Expected 'boolean' | 'string' | 'number' | \
+             'array'; write \"type\": \"number\" with \"integer\": true"
+        ]
+    );
+    let mut document = with_runbook(json!({}));
+    document["interpreters"] = json!({"bsh": "/bin/bash"});
+    assert_eq!(
+        texts(&document),
+        [
+            "interpreters.bsh: unknown interpreter (expected one of powershell, pwsh, bash, sh, node, python, exe); did \
+             you mean 'bash'?"
         ]
     );
 }
@@ -192,6 +224,29 @@ fn stages_do_not_mix_and_each_has_its_form() {
         load_manifest(&path).unwrap_err().format(),
         format!("{label}: invalid manifest\n  - (root): Expected object, received array")
     );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_manifest_that_is_no_file_is_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("runbooks.json");
+    crate::regular_file::make_pipe(&pipe);
+    for (path, words) in [
+        (pipe.as_path(), "it is a named pipe, not a file"),
+        (Path::new("/dev/zero"), "it is a device, not a file"),
+    ] {
+        let error = load_manifest(path).unwrap_err();
+        assert_eq!(error.stage, Stage::Read);
+        assert_eq!(
+            error.format(),
+            format!("cannot read manifest {}: {words}", path.display())
+        );
+    }
+    let large = folder.path().join("large.json");
+    std::fs::File::create(&large).unwrap().set_len(1 << 40).unwrap();
+    let error = load_manifest(&large).unwrap_err().format();
+    assert!(error.ends_with("it is larger than 16 MiB"), "{error}");
 }
 
 fn any_json() -> impl Strategy<Value = Value> {

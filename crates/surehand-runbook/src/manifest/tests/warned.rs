@@ -64,3 +64,22 @@ fn fault_13_impossible_variables_are_warned_of() {
             .all(|warning| warning.message.starts_with("every call will be refused"))
     );
 }
+
+#[test]
+fn a_secret_that_is_in_no_file_is_warned_of() {
+    let (folder, manifest) = on_disk(&with_runbook(json!({
+        "envFrom": {"A": "file:there", "B": "file:gone", "C": "file:.", "D": "env:NOT_HERE"}
+    })));
+    std::fs::write(folder.path().join("there"), "s3cret").unwrap();
+    let warned: Vec<String> = warnings(&manifest, &surroundings("/usr/bin:/bin"))
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        warned,
+        [
+            "t.envFrom.B: every call will be refused: file:gone does not exist",
+            "t.envFrom.C: every call will be refused: file:. is a folder, not a file",
+        ]
+    );
+}

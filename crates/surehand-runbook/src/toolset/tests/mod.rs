@@ -2,6 +2,7 @@
 
 mod plans;
 mod results;
+mod scripts;
 mod serving;
 
 use std::{path::PathBuf, sync::Arc};

@@ -32,6 +32,7 @@ fn finished(ended: Ended) -> Finished {
         timed_out: false,
         cancelled: false,
         left_behind: 0,
+        unconfirmed: false,
         duration: Duration::from_millis(1_249),
         stdout: Captured::default(),
         stderr: Captured::default(),

@@ -139,6 +139,41 @@ async fn fault_21_an_edited_manifest_is_served_and_a_bad_one_is_not() {
     assert_eq!(names().await, ["three"]);
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn fault_21_a_manifest_that_is_no_file_for_a_moment_stops_nothing() {
+    let fixture = Fixture::new(json!([{"name": "one"}]));
+    let runbooks = fixture.load();
+    let toolset = toolset(&runbooks);
+    let mut changes = toolset.changes().unwrap();
+    let _watching = runbooks.watch().unwrap();
+    let path = fixture.path("runbooks.json");
+    let pipe = |path: &std::path::Path| {
+        std::fs::remove_file(path).unwrap();
+        crate::regular_file::make_pipe(path);
+    };
+    let endless = |path: &std::path::Path| {
+        std::fs::File::options()
+            .write(true)
+            .open(path)
+            .unwrap()
+            .set_len(1 << 40)
+            .unwrap();
+    };
+    for (spoil, name) in [(&pipe as &dyn Fn(&std::path::Path), "two"), (&endless, "three")] {
+        spoil(&path);
+        // Long enough for the folder to have settled and the file to have been looked at.
+        let silent = tokio::time::timeout(Duration::from_millis(800), changes.recv()).await;
+        assert!(silent.is_err(), "it is no manifest");
+        assert!(runbooks.reload().is_err());
+        fixture.write(json!([{"name": name}]));
+        let told = tokio::time::timeout(Duration::from_secs(10), changes.recv()).await;
+        assert!(told.is_ok_and(|change| change.is_ok()));
+        let listing = toolset.list(&cx(), None).await.unwrap();
+        assert_eq!(listing.tools[0].name, name);
+    }
+}
+
 #[test]
 fn a_manifest_of_a_thousand_runbooks_loads_quickly() {
     let fixture = Fixture::new(json!([]));

@@ -1,6 +1,9 @@
 //! `surehand runs list`.
 
-use clap::Args;
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use serde_json::json;
 use surehand_core::{RunId, RunStatus};
 use surehand_store::{Page, RunFilter, RunSummary, SqliteStore, Store};
@@ -8,11 +11,13 @@ use surehand_store::{Page, RunFilter, RunSummary, SqliteStore, Store};
 use super::words;
 use crate::{cli::Common, errors::CliError, term};
 
+const DEFAULT_LIMIT: u32 = 20;
+
 /// Show runs, the latest first
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// How many to show, at most 1000
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    #[arg(long, default_value_t = DEFAULT_LIMIT, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     limit: u32,
 
     /// Only those of this tool
@@ -20,7 +25,7 @@ pub(crate) struct ListArgs {
     tool: Option<String>,
 
     /// Only those in this state; may be given several times
-    #[arg(long, value_name = "STATUS", value_parser = status)]
+    #[arg(long, value_name = "STATUS", value_parser = status())]
     status: Vec<RunStatus>,
 
     /// Only those that failed or took too long
@@ -39,17 +44,35 @@ pub(crate) struct ListArgs {
     pub(super) common: Common,
 }
 
-fn status(text: &str) -> Result<RunStatus, String> {
-    let names = RunStatus::ALL.map(RunStatus::as_str);
-    RunStatus::ALL
-        .into_iter()
-        .find(|status| status.as_str() == text)
-        .ok_or_else(|| {
-            let nearest = surehand_core::nearest(text, names)
-                .map(|nearest| format!("; did you mean {nearest}?"))
-                .unwrap_or_default();
-            format!("a status is one of {}{nearest}", names.join(", "))
-        })
+/// Their names are known to help and completions.
+fn status() -> impl TypedValueParser<Value = RunStatus> {
+    PossibleValuesParser::new(RunStatus::ALL.map(RunStatus::as_str)).try_map(|name| {
+        RunStatus::ALL
+            .into_iter()
+            .find(|status| status.as_str() == name)
+            .ok_or("no status")
+    })
+}
+
+impl ListArgs {
+    /// What narrows the list, as it would be said again.
+    fn filters(&self) -> String {
+        let mut words = String::new();
+        if let Some(tool) = &self.tool {
+            // A tool's name needs no quotes; whatever else was asked for has no next page.
+            words.push_str(&format!(" --tool {}", term::plain(tool)));
+        }
+        for status in &self.status {
+            words.push_str(&format!(" --status {}", status.as_str()));
+        }
+        if self.failed {
+            words.push_str(" --failed");
+        }
+        if self.limit != DEFAULT_LIMIT {
+            words.push_str(&format!(" --limit {}", self.limit));
+        }
+        words
+    }
 }
 
 fn run_id(text: &str) -> Result<RunId, String> {
@@ -83,7 +106,10 @@ pub(super) async fn run(args: &ListArgs, store: Option<&SqliteStore>) -> Result<
     }
     term::out(&table(&page.runs))?;
     match page.next {
-        Some(next) => term::out(&format!("More: surehand runs list --before {next}\n")),
+        Some(next) => term::out(&format!(
+            "More: surehand runs list{} --before {next}\n",
+            args.filters()
+        )),
         None => Ok(()),
     }
 }

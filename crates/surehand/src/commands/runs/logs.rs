@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, Read, Seek, SeekFrom, Write},
+    io::{self, IsTerminal, Read, Seek, SeekFrom, Write},
     path::Path,
     time::Duration,
 };
@@ -16,7 +16,7 @@ use super::{find, words};
 use crate::{
     cli::Common,
     errors::{CliError, hint_line, warn},
-    term,
+    term::{self, Visible},
 };
 
 const STREAMS: [StreamName; 2] = [StreamName::Stdout, StreamName::Stderr];
@@ -49,20 +49,24 @@ pub(super) async fn run(args: &LogsArgs, store: Option<&SqliteStore>) -> Result<
         return as_json(store, &record).await;
     }
     let id = record.summary.id;
-    let mut shown = Shown::default();
+    let mut streams = STREAMS.map(Shown::of);
     let mut status = record.summary.status;
     while args.follow && !status.is_final() {
-        shown.what_grew(&store.run_folder(id))?;
+        for shown in &mut streams {
+            shown.what_grew(&store.run_folder(id))?;
+        }
         tokio::time::sleep(LOOK_EVERY).await;
         status = status_of(store, id).await?;
     }
-    shown.rest(store, id).await?;
+    for shown in &mut streams {
+        shown.rest(store, id).await?;
+    }
     if !status.is_final() {
         warn(format_args!(
             "the run is {}: this is not all yet",
             status.as_str()
         ));
-        hint_line("`surehand runs logs -f` follows it");
+        hint_line(&format!("`surehand runs logs -f {id}` follows it"));
     }
     report_cuts(&find(Some(store), &id.as_text()).await?.1);
     Ok(())
@@ -77,59 +81,77 @@ async fn status_of(store: &SqliteStore, id: RunId) -> Result<surehand_core::RunS
     }
 }
 
-/// How much of each stream was shown.
-#[derive(Default)]
+/// One stream of a run on its way to ours of the same name.
 struct Shown {
-    bytes: [u64; 2],
+    stream: StreamName,
+    /// How many bytes of it were shown.
+    bytes: u64,
+    /// Where ours is a terminal: it must not obey what a script wrote.
+    visible: Option<Visible>,
 }
 
 impl Shown {
-    /// Shows what was added to the files of a run that goes on.
-    fn what_grew(&mut self, folder: &Path) -> Result<(), CliError> {
-        for (stream, shown) in STREAMS.into_iter().zip(&mut self.bytes) {
-            let path = folder.join(stream.as_str());
-            *shown += copy_from(&path, *shown, stream)?;
+    fn of(stream: StreamName) -> Self {
+        let terminal = match stream {
+            StreamName::Stdout => io::stdout().is_terminal(),
+            StreamName::Stderr => io::stderr().is_terminal(),
+        };
+        Self {
+            stream,
+            bytes: 0,
+            visible: terminal.then(Visible::default),
         }
-        Ok(())
+    }
+
+    /// Shows what was added to the file of a run that goes on.
+    fn what_grew(&mut self, folder: &Path) -> Result<(), CliError> {
+        self.copy(&folder.join(self.stream.as_str()))
     }
 
     /// Shows what is kept and was not shown yet.
     async fn rest(&mut self, store: &SqliteStore, id: RunId) -> Result<(), CliError> {
-        for (stream, shown) in STREAMS.into_iter().zip(&mut self.bytes) {
-            *shown += match store.output(id, stream).await?.map(|output| output.content) {
-                Some(OutputContent::Inline(bytes)) => {
-                    let from = usize::try_from(*shown).unwrap_or(usize::MAX).min(bytes.len());
-                    write_to(stream, &bytes[from..])?;
-                    (bytes.len() - from) as u64
-                }
-                Some(OutputContent::File(path)) => copy_from(&path, *shown, stream)?,
-                None => copy_from(&store.run_folder(id).join(stream.as_str()), *shown, stream)?,
-            };
+        let output = store.output(id, self.stream).await?;
+        match output.map(|output| output.content) {
+            Some(OutputContent::Inline(bytes)) => {
+                let from = usize::try_from(self.bytes).unwrap_or(usize::MAX).min(bytes.len());
+                self.write(&bytes[from..])?;
+            }
+            Some(OutputContent::File(path)) => self.copy(&path)?,
+            None => self.what_grew(&store.run_folder(id))?,
         }
-        Ok(())
+        match self.visible.as_mut().map(Visible::end) {
+            Some(end) => write_to(self.stream, end.as_bytes()),
+            None => Ok(()),
+        }
     }
-}
 
-/// Copies a file from a place on. A file that does not exist (yet) has nothing to show.
-fn copy_from(path: &Path, from: u64, stream: StreamName) -> Result<u64, CliError> {
-    let failed = |source| CliError::File {
-        path: path.to_owned(),
-        source,
-    };
-    let mut file = match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-        opened => opened.map_err(failed)?,
-    };
-    file.seek(SeekFrom::Start(from)).map_err(failed)?;
-    let mut piece = vec![0; PIECE];
-    let mut copied = 0;
-    loop {
-        let read = file.read(&mut piece).map_err(failed)?;
-        if read == 0 {
-            return Ok(copied);
+    /// Copies a file from where it was left on. One that does not exist (yet) has nothing to show.
+    fn copy(&mut self, path: &Path) -> Result<(), CliError> {
+        let failed = |source| CliError::File {
+            path: path.to_owned(),
+            source,
+        };
+        let mut file = match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            opened => opened.map_err(failed)?,
+        };
+        file.seek(SeekFrom::Start(self.bytes)).map_err(failed)?;
+        let mut piece = vec![0; PIECE];
+        loop {
+            let read = file.read(&mut piece).map_err(failed)?;
+            if read == 0 {
+                return Ok(());
+            }
+            self.write(&piece[..read])?;
         }
-        write_to(stream, &piece[..read])?;
-        copied += read as u64;
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), CliError> {
+        self.bytes += bytes.len() as u64;
+        match &mut self.visible {
+            Some(visible) => write_to(self.stream, visible.piece(bytes).as_bytes()),
+            None => write_to(self.stream, bytes),
+        }
     }
 }
 

@@ -1,7 +1,11 @@
 //! `surehand runs show`.
 
 use clap::Args;
-use surehand_store::{RunRecord, SqliteStore};
+use jiff::Timestamp;
+use surehand_core::RunStatus;
+use surehand_store::{
+    APPROVAL_VALID, APPROVAL_WAIT, ApprovalDecision, ApprovalRecord, RunRecord, SqliteStore,
+};
 
 use super::{find, words};
 use crate::{cli::Common, errors::CliError, term};
@@ -63,6 +67,11 @@ fn described(record: &RunRecord) -> String {
             Some(format!("{} at {}", cancel.by, words::time(cancel.at))),
         );
     }
+    if let Some(approval) = &record.approval {
+        for (name, value) in approval_lines(run.status, approval) {
+            add(name, Some(value));
+        }
+    }
     for output in &record.outputs {
         let kept = if output.kept_bytes < output.total_bytes {
             format!(", the first {} kept", output.kept_bytes)
@@ -82,4 +91,48 @@ fn described(record: &RunRecord) -> String {
         .map(|(name, value)| format!("{name:>12}  {}\n", term::plain(value)))
         .collect::<Vec<_>>()
         .concat()
+}
+
+/// Who decided what and when, and what may still come of it.
+fn approval_lines(status: RunStatus, approval: &ApprovalRecord) -> Vec<(&'static str, String)> {
+    let Some(decision) = approval.decision else {
+        let until = approval.asked_at.saturating_add(APPROVAL_WAIT);
+        return vec![(
+            "approval",
+            format!("nobody has decided; it waits until {}", at(until)),
+        )];
+    };
+    let by = approval
+        .decided_by
+        .as_ref()
+        .map(|by| format!(" by {by}"))
+        .unwrap_or_default();
+    let when = approval
+        .decided_at
+        .map(|when| format!(" at {}", words::time(when)))
+        .unwrap_or_default();
+    let why = approval
+        .reason
+        .as_ref()
+        .map(|why| format!(": {why}"))
+        .unwrap_or_default();
+    let mut lines = vec![("approval", format!("{}{by}{when}{why}", decision.as_str()))];
+    match (approval.taken_at, approval.decided_at) {
+        // Given to a question just before the run, it was used at once.
+        (Some(taken), decided) if decided != Some(taken) => lines.push(("used", words::time(taken))),
+        (None, Some(decided)) if decision == ApprovalDecision::Approved && !status.is_final() => {
+            let until = decided.saturating_add(APPROVAL_VALID);
+            lines.push((
+                "used",
+                format!("not yet; the same call may come until {}", at(until)),
+            ));
+        }
+        _ => {}
+    }
+    lines
+}
+
+/// A time that cannot be told is beyond all that matters.
+fn at(time: Result<Timestamp, jiff::Error>) -> String {
+    time.map_or_else(|_| "for ever".to_owned(), words::time)
 }
