@@ -39,6 +39,9 @@ pub enum Stdin {
 /// [`Confinement::enforceable`] says so, and a confined command is then never started.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Confinement {
+    /// Absolute paths without symbolic links: a command whose grants lead through one is not started, since somebody may
+    /// have put it there.
+    ///
     /// Files and folders (with all below) that may be read and executed.
     pub read: Vec<PathBuf>,
     /// Files and folders (with all below) that may be read and changed.

@@ -6,13 +6,15 @@
 
 use std::{
     io,
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
 };
 
 use landlock::{
-    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr,
     RulesetCreatedAttr, RulesetStatus, Scope,
 };
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, openat2};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     sock_filter,
@@ -90,6 +92,9 @@ pub(crate) struct Sealed {
 /// Makes everything ready that can fail early.
 pub(crate) fn prepare(confinement: &Confinement, program: &Path) -> io::Result<Sealed> {
     confinement.enforceable().map_err(io::Error::other)?;
+    for path in confinement.read.iter().chain(&confinement.write) {
+        granted(path, AccessFs::from_read(REQUIRED)).map_err(io::Error::other)?;
+    }
     Ok(Sealed {
         confinement: confinement.clone(),
         program: program.to_owned(),
@@ -111,7 +116,7 @@ impl Sealed {
         Ok(())
     }
 
-    fn restrict_paths(&self) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    fn restrict_paths(&self) -> Result<(), Fault> {
         let all = AccessFs::from_all(REQUIRED);
         let read = AccessFs::from_read(REQUIRED);
         let mut rules = Ruleset::default()
@@ -138,10 +143,10 @@ impl Sealed {
         }
         rules = rules.add_rule(rule(&self.program, read)?)?;
         for path in &self.confinement.read {
-            rules = rules.add_rule(rule(path, read)?)?;
+            rules = rules.add_rule(granted(path, read)?)?;
         }
         for path in &self.confinement.write {
-            rules = rules.add_rule(rule(path, all)?)?;
+            rules = rules.add_rule(granted(path, all)?)?;
         }
         let status = rules.restrict_self()?;
         if status.ruleset == RulesetStatus::NotEnforced || !status.no_new_privs {
@@ -151,19 +156,34 @@ impl Sealed {
     }
 }
 
-/// A rule for a path; for a file, without the rights that only folders have.
-fn rule(
+/// A rule for a path of the system.
+fn rule(path: &Path, access: BitFlags<AccessFs>) -> Result<PathBeneath<OwnedFd>, Fault> {
+    rule_for(path, access, ResolveFlags::empty())
+}
+
+/// A rule for a path that was granted: not for what somebody has put a link to in its place since.
+fn granted(path: &Path, access: BitFlags<AccessFs>) -> Result<PathBeneath<OwnedFd>, Fault> {
+    rule_for(path, access, ResolveFlags::NO_SYMLINKS)
+}
+
+/// For a file, without the rights that only folders have.
+fn rule_for(
     path: &Path,
     access: BitFlags<AccessFs>,
-) -> Result<PathBeneath<PathFd>, Box<dyn std::error::Error + Send + Sync>> {
-    let opened = PathFd::new(path).map_err(|error| format!("confine: {}: {error}", path.display()))?;
-    let allowed = if path.is_dir() {
+    resolve: ResolveFlags,
+) -> Result<PathBeneath<OwnedFd>, Fault> {
+    let opened = openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve)
+        .map_err(|error| format!("confine: {}: {}", path.display(), std::io::Error::from(error)))?;
+    let is_folder = FileType::from_raw_mode(rustix::fs::fstat(&opened)?.st_mode) == FileType::Directory;
+    let allowed = if is_folder {
         access
     } else {
         access & AccessFs::from_file(REQUIRED)
     };
     Ok(PathBeneath::new(opened, allowed))
 }
+
+type Fault = Box<dyn std::error::Error + Send + Sync>;
 
 /// Refuses to make sockets of any family (through a Unix socket a process could reach a service of the host),
 /// and what could make one by another way.

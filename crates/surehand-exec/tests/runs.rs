@@ -535,3 +535,17 @@ async fn a_command_that_stops_the_spawner_holds_up_no_other() {
     assert!(stopping.await.unwrap().timed_out);
     assert!(gone(&folder.path().join("pids")));
 }
+
+#[tokio::test]
+async fn a_grant_does_not_follow_a_link_that_was_put_in_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("in")).unwrap();
+    std::os::unix::fs::symlink("/tmp", folder.path().join("out")).unwrap();
+    let Ended::NotStarted(error) = finish(confined(folder.path(), "echo x")).await.ended else {
+        panic!("it started");
+    };
+    assert!(
+        error.cause.contains("confine") || error.cause.contains("out"),
+        "{error}"
+    );
+}

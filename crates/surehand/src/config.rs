@@ -162,7 +162,10 @@ fn manifests(named: &[PathBuf], environment: &Environment) -> Result<Vec<PathBuf
     if let Some(path) = environment.get(MANIFEST_VARIABLE) {
         return Ok(vec![absolute(Path::new(path))?]);
     }
-    let here = absolute(Path::new(DEFAULT_MANIFEST))?;
+    // Where the folder itself was deleted, nothing is in it.
+    let Ok(here) = absolute(Path::new(DEFAULT_MANIFEST)) else {
+        return Ok(Vec::new());
+    };
     match here.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         // Whatever else is wrong with it, the loader says it better.

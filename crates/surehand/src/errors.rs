@@ -165,10 +165,14 @@ impl CliError {
         match &self {
             // clap knows its colours, and that help is no error.
             Self::Clap(error) => {
-                if error.print().is_err() || error.use_stderr() {
-                    return Exit::Usage.into();
+                // Whoever reads the help may have seen enough of it.
+                let _ = error.print();
+                return if error.use_stderr() {
+                    Exit::Usage
+                } else {
+                    Exit::Done
                 }
-                return Exit::Done.into();
+                .into();
             }
             // Whoever read us has seen enough; as with `| head`.
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => return Exit::Done.into(),

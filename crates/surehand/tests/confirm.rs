@@ -66,6 +66,21 @@ fn the_handshake_era_asks_and_runs_on_yes_alone() {
         assert_eq!(answer["result"]["isError"], true, "{answer}");
     }
     assert_eq!(ran(&project), "a\n");
+    session.close().exits(0);
+    // What the person said is remembered with each run, the latest first.
+    let runs = project.run(["runs", "list", "--json"]).go().exits(0).json();
+    let decisions: Vec<Value> = runs["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| {
+            let id = run["id"].as_str().unwrap();
+            let run = project.run(["runs", "show", id, "--json"]).go().exits(0).json();
+            assert_eq!(run["approval"]["decided_by"], "ada", "{run}");
+            run["approval"]["decision"].clone()
+        })
+        .collect();
+    assert_eq!(decisions, ["rejected", "rejected", "approved"]);
 }
 
 fn modern(what: &str, more: &Value) -> Value {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use surehand_core::{Answer, CallError, Confirm, Ctx, Lock, Plan, Prepared, Redactor, Refusal};
-use surehand_exec::{Confinement, Executor};
+use surehand_exec::Executor;
 
 use super::{
     digest::digest,
@@ -220,7 +220,7 @@ impl ReadyCall {
                 self.planner.surroundings.platform,
             )
             .into_variables(),
-            confinement: self.confinement(),
+            confinement: self.planner.entry.confinement(&self.invocation.script),
             timeout,
             max_output_chars: self.invocation.max_output_chars,
             redactor: self.redactor.clone(),
@@ -251,23 +251,5 @@ impl ReadyCall {
             ));
         }
         Ok(self)
-    }
-
-    fn confinement(&self) -> Option<Confinement> {
-        let manifest = &self.planner.entry.manifest;
-        let confine = self.planner.entry.runbook().confine.as_ref()?;
-        let resolved = |paths: &[String]| {
-            paths
-                .iter()
-                .map(|path| resolve(manifest.folder(), path))
-                .collect::<Vec<_>>()
-        };
-        let mut read = resolved(&confine.read);
-        read.push(self.invocation.script.clone());
-        Some(Confinement {
-            read,
-            write: resolved(&confine.write),
-            network: confine.network,
-        })
     }
 }

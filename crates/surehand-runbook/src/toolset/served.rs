@@ -7,10 +7,11 @@ use std::{
 };
 
 use surehand_core::Tool;
+use surehand_exec::Confinement;
 
 use super::runbooks::LoadError;
 use crate::{
-    manifest::{Manifest, ManifestError, Problem, Runbook, Stage, check_files, load_manifest},
+    manifest::{Manifest, ManifestError, Problem, Runbook, Stage, check_files, load_manifest, resolve},
     published,
 };
 
@@ -24,11 +25,21 @@ pub(super) struct Entry {
     pub(super) places: Arc<[PathBuf]>,
     index: usize,
     pub(super) tool: Tool,
+    /// What the runbook's `confine` grants, with symbolic links resolved now: one that is exchanged later, by another
+    /// runbook that may write there, grants nothing else.
+    confinement: Option<Confinement>,
 }
 
 impl Entry {
     pub(super) fn runbook(&self) -> &Runbook {
         &self.manifest.runbooks[self.index]
+    }
+
+    /// What a run of this script may reach, if it is confined.
+    pub(super) fn confinement(&self, script: &Path) -> Option<Confinement> {
+        let mut confinement = self.confinement.clone()?;
+        confinement.read.push(real(script));
+        Some(confinement)
     }
 }
 
@@ -79,6 +90,7 @@ impl Served {
                 places: Arc::clone(places),
                 index,
                 tool,
+                confinement: confinement(&manifest, runbook),
             });
         }
         if problems.is_empty() {
@@ -119,4 +131,24 @@ fn places(manifest: &Manifest) -> Result<Arc<[PathBuf]>, ManifestError> {
     })?;
     let other = (real != named).then_some(real);
     Ok([named].into_iter().chain(other).collect())
+}
+
+fn confinement(manifest: &Manifest, runbook: &Runbook) -> Option<Confinement> {
+    let confine = runbook.confine.as_ref()?;
+    let granted = |paths: &[String]| {
+        paths
+            .iter()
+            .map(|path| real(&resolve(manifest.folder(), path)))
+            .collect()
+    };
+    Some(Confinement {
+        read: granted(&confine.read),
+        write: granted(&confine.write),
+        network: confine.network,
+    })
+}
+
+/// A path without symbolic links. One that is not there stays as it is, and will be refused when it is used.
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

@@ -6,12 +6,19 @@ use serde_json::{Map, Value};
 
 /// How much of the arguments, of the command and of the command line as shown is kept, in bytes, each.
 const MOST_BYTES: usize = 64 << 10;
+/// How much of a client's name, and of its version, is kept, in bytes.
+const MOST_NAME_BYTES: usize = 256;
 /// The name that stands for the arguments that are left out.
 const LEFT_OUT: &str = "...";
 
 /// The text, cut where it is too long.
 pub(super) fn text(text: &str) -> Cow<'_, str> {
     cut(text, MOST_BYTES, |_| 1)
+}
+
+/// What a client calls itself, cut where it is too long for a name.
+pub(super) fn name(text: &str) -> Cow<'_, str> {
+    cut(text, MOST_NAME_BYTES, |_| 1)
 }
 
 /// The arguments, with what is too large in them cut.

@@ -46,6 +46,7 @@ impl SqliteStore {
         let command = serde_json::to_string(&bounded::words(&start.command)).map_err(json)?;
         let display = bounded::text(&start.display);
         let size = ROW_SIZE + arguments.len() + command.len() + display.len();
+        let client = start.caller.client.as_ref();
         let started = (start.status == RunStatus::Running).then(|| to_text(start.at));
         sqlx::query(
             "INSERT INTO runs (id, toolset, tool, principal, channel, client_name, client_version, arguments,
@@ -67,8 +68,8 @@ impl SqliteStore {
         .bind(&start.tool)
         .bind(&start.caller.principal)
         .bind(start.caller.channel.as_str())
-        .bind(start.caller.client.as_ref().map(|client| &client.name))
-        .bind(start.caller.client.as_ref().map(|client| &client.version))
+        .bind(client.map(|client| bounded::name(&client.name)).as_deref())
+        .bind(client.map(|client| bounded::name(&client.version)).as_deref())
         .bind(arguments)
         .bind(command)
         .bind(&*display)

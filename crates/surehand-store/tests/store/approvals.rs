@@ -1,7 +1,7 @@
 //! Calls that wait for a person.
 
 use jiff::{SignedDuration, Timestamp};
-use surehand_core::{RunEvent, RunId, RunStart, RunStatus};
+use surehand_core::{PersonAnswer, RunEvent, RunId, RunStart, RunStatus};
 use surehand_store::{ApprovalDecision, Cancelled, Store, StoreError};
 
 use crate::support::*;
@@ -18,7 +18,75 @@ checks!(
     a_waiting_call_can_be_cancelled,
     only_what_waits_is_approved,
     a_taken_call_whose_process_dies_is_settled,
+    an_answer_given_before_the_run_is_kept_with_it,
+    names_and_arguments_are_kept_within_bounds,
 );
+
+async fn an_answer_given_before_the_run_is_kept_with_it(store: &dyn Store) {
+    let asked_at = Timestamp::now();
+    let answered_at = asked_at + secs(3);
+    for yes in [true, false] {
+        let id = RunId::generate();
+        let start = RunEvent::Start(Box::new(RunStart {
+            answer: Some(PersonAnswer {
+                digest: "d".to_owned(),
+                asked_at,
+                answered_at,
+                yes,
+            }),
+            ..run(id)
+        }));
+        // Written again after a failure in between, it is the same.
+        store.apply(&me(), std::slice::from_ref(&start)).await.unwrap();
+        store.apply(&me(), &[start, running(id)]).await.unwrap();
+        let approval = store.get(id).await.unwrap().unwrap().approval.unwrap();
+        let (decision, taken) = if yes {
+            (ApprovalDecision::Approved, true)
+        } else {
+            (ApprovalDecision::Rejected, false)
+        };
+        assert_eq!(approval.decision, Some(decision));
+        assert_eq!(approval.decided_by.as_deref(), Some("ada"));
+        assert_eq!(approval.taken_at.is_some(), taken);
+        assert_eq!(
+            approval.decided_at.unwrap().duration_since(approval.asked_at),
+            secs(3)
+        );
+        // It is used up: nobody else gets anything of it.
+        let taken = store
+            .take(&me(), "ada", "cleanup", "d", answered_at)
+            .await
+            .unwrap();
+        assert_eq!(taken, None);
+    }
+}
+
+async fn names_and_arguments_are_kept_within_bounds(store: &dyn Store) {
+    let id = RunId::generate();
+    let mut start = run(id);
+    let huge = "x".repeat(1 << 20);
+    if let Some(client) = &mut start.caller.client {
+        client.name.clone_from(&huge);
+    }
+    start.arguments.insert("text".to_owned(), huge.as_str().into());
+    start.command.push(huge.clone());
+    start.display = huge;
+    store
+        .apply(&me(), &[RunEvent::Start(Box::new(start))])
+        .await
+        .unwrap();
+    let record = store.get(id).await.unwrap().unwrap();
+    let kept = serde_json::to_string(&record).unwrap().len();
+    assert!(kept < 200_000, "{kept}");
+    assert_eq!(record.command[..2], ["bash", "clean.sh"]);
+    for text in [
+        &record.summary.display,
+        &record.client.unwrap().name,
+        &record.command[3],
+    ] {
+        assert!(text.ends_with(" more bytes]"));
+    }
+}
 
 async fn a_yes_is_taken_once_and_the_run_goes_on(store: &dyn Store) {
     let now = Timestamp::now();

@@ -111,11 +111,13 @@ fn flags_that_do_not_go_together() {
 
 #[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
-    project()
-        .run(["completions", "zsh"])
-        .to_a_reader_that_leaves()
-        .exits(0)
-        .says("");
+    for words in [&["completions", "zsh"][..], &["--help"], &["runs", "--help"]] {
+        project()
+            .run(words.iter().copied())
+            .to_a_reader_that_leaves()
+            .exits(0)
+            .says("");
+    }
 }
 
 #[test]
