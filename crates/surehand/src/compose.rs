@@ -76,7 +76,9 @@ impl Composed {
     /// There has to be something to call or to list.
     pub(crate) fn require_manifest(settings: &Settings) -> Result<(), CliError> {
         if settings.manifests.is_empty() {
-            return Err(CliError::NothingHere(absolute(Path::new("."))?));
+            // A folder that was deleted has no path any more.
+            let here = absolute(Path::new(".")).unwrap_or_else(|_| PathBuf::from("."));
+            return Err(CliError::NothingHere(here));
         }
         Ok(())
     }
