@@ -9,6 +9,7 @@ use std::{
 
 use rustix::{
     fs::{Mode, OFlags},
+    net::RecvFlags,
     pipe::PipeFlags,
 };
 use tokio::{
@@ -36,6 +37,8 @@ const READS: usize = 4;
 const FALL_WAIT: Duration = Duration::from_millis(250);
 /// How long a run waits for a reaper at most.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
+/// How long it is worth to look instead of sleeping.
+const SOON: Duration = Duration::from_micros(50);
 /// Further in the future than any run lasts.
 const FAR: Duration = Duration::from_hours(24 * 365);
 
@@ -147,7 +150,7 @@ impl Supervisor {
     async fn follow(mut self) -> Followed {
         let mut buffer = Buffer::new();
         let (cancel, reaper) = (self.run.cancel.clone(), self.reaper.reaper.pid);
-        let mut shown = false;
+        let (mut shown, mut looked) = (false, false);
         while self.phase != Phase::Done {
             if self.reaper.closed && !self.started && self.ended.is_none() {
                 self.spawner.refill(None);
@@ -170,6 +173,12 @@ impl Supervisor {
                 }
             }
             let closed = !self.stdout.is_open() && !self.stderr.is_open();
+            if closed && self.ended.is_none() && self.phase == Phase::Running && !looked {
+                looked = true;
+                if let Some(report) = self.reaper.soon() {
+                    self.take(Some(report));
+                }
+            }
             if self.empty && self.ended.is_some() && closed {
                 self.phase = Phase::Done;
             }
@@ -309,6 +318,29 @@ impl Link {
     /// Gives an order. A reaper that cannot be reached is gone, which its socket tells by itself.
     async fn send(&mut self, order: u8) {
         let _ = self.reaper.socket.write_all(&wire::message(order, &[])).await;
+    }
+
+    /// The next report, if it comes at once. When both streams have ended, the command most likely has too, and its
+    /// reaper is about to say so: going to sleep and being woken takes longer.
+    fn soon(&mut self) -> Option<Report> {
+        let begun = std::time::Instant::now();
+        let mut piece = [0; 64];
+        while begun.elapsed() < SOON {
+            // Not by Tokio, which would first want to hear from the system that there is something.
+            match rustix::net::recv(&self.reaper.socket, &mut piece, RecvFlags::DONTWAIT) {
+                // The end is for others to find.
+                Ok((0, _)) => return None,
+                Ok((count, _)) => {
+                    self.received.extend_from_slice(&piece[..count]);
+                    if let Ok(Some(report)) = Report::take(&mut self.received) {
+                        return Some(report);
+                    }
+                }
+                Err(rustix::io::Errno::AGAIN) => std::thread::yield_now(),
+                Err(_) => return None,
+            }
+        }
+        None
     }
 
     /// The next report; None when there will be none.
