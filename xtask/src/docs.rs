@@ -17,12 +17,12 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let schema = serde_json::to_string_pretty(&surehand_runbook::manifest_schema())? + "\n";
     let files = [
-        ("docs/src/reference/runbooks.schema.json", schema),
+        ("docs/reference/runbooks.schema.json", schema),
         (
-            "docs/src/reference/manifest.md",
+            "docs/reference/manifest.md",
             surehand_runbook::manifest_reference(),
         ),
-        ("docs/src/reference/cli.md", command_line()?),
+        ("docs/reference/cli.md", command_line()?),
     ];
     let mut stale = Vec::new();
     for (name, text) in files {

@@ -193,9 +193,9 @@ fn every_relative_link_of_a_page_leads_somewhere() {
 
 #[test]
 fn every_page_of_the_book_is_in_its_summary() {
-    let summary = fs::read_to_string(root().join("docs/src/SUMMARY.md")).unwrap();
+    let summary = fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
     for (name, _) in files() {
-        if let Some(page) = name.strip_prefix("docs/src/")
+        if let Some(page) = name.strip_prefix("docs/")
             && page.ends_with(".md")
             && page != "SUMMARY.md"
         {

@@ -4,13 +4,13 @@
 //! forks: a small single-threaded *spawner* (the same program, executed again) keeps *reapers* ready, and
 //! each run gets a reaper of its own, which starts the command, owns its whole tree (background children,
 //! double forks and new sessions included) and kills it when it is told to or when a socket ends. See
-//! `docs/src/explanation/executor.md`.
+//! `docs/explanation/executor.md`.
 //!
 //! This crate must never leave a process behind, hold more output in memory than its limits say, wait for
 //! a pipe that a stranger holds, pass on a `SUREHAND_*` variable, or give a value to a shell.
 
 #[cfg(not(target_os = "linux"))]
-compile_error!("scripts are run on Linux only so far; docs/src/reference/platforms.md says what each system has");
+compile_error!("scripts are run on Linux only so far; docs/reference/platforms.md says what each system has");
 
 mod capture;
 mod clean;

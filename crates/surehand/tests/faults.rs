@@ -1,5 +1,5 @@
 //! Faults of the original that only show in the whole program. Each test is named for its number in the list that
-//! `docs/src/compatibility.md` follows; others stand in the crates.
+//! `docs/compatibility.md` follows; others stand in the crates.
 
 use std::{
     fs,
