@@ -64,6 +64,7 @@ impl Word {
 pub(super) struct Queue {
     state: Mutex<State>,
     wake: Notify,
+    hurry: Notify,
     /// The number below which every event is written or given up; and why history is off, where it is.
     progress: watch::Sender<Progress>,
     max_bytes: usize,
@@ -103,6 +104,7 @@ impl Queue {
         Self {
             state: Mutex::default(),
             wake: Notify::new(),
+            hurry: Notify::new(),
             progress: watch::Sender::new(Progress::default()),
             max_bytes,
         }
@@ -130,7 +132,7 @@ impl Queue {
         }
         state.words.push_back(word);
         drop(state);
-        self.wake.notify_one();
+        self.hurry();
         Ok(())
     }
 
@@ -179,10 +181,6 @@ impl Queue {
         });
     }
 
-    pub(super) fn has_words(&self) -> bool {
-        !lock(&self.state).words.is_empty()
-    }
-
     /// How many events were dropped since this was last asked.
     pub(super) fn take_dropped(&self) -> u64 {
         std::mem::take(&mut lock(&self.state).dropped)
@@ -196,7 +194,7 @@ impl Queue {
             state.urged = true;
             state.next_number
         };
-        self.wake.notify_one();
+        self.hurry();
         let reached = progress.wait_for(|progress| {
             progress.done_below >= target || progress.failures > failures || progress.off.is_some()
         });
@@ -247,7 +245,7 @@ impl Queue {
 
     pub(super) fn close(&self) {
         lock(&self.state).closed = true;
-        self.wake.notify_one();
+        self.hurry();
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -256,6 +254,24 @@ impl Queue {
 
     pub(super) fn wake(&self) {
         self.wake.notify_one();
+    }
+
+    /// Wakes the writer, even while it gathers.
+    fn hurry(&self) {
+        self.hurry.notify_one();
+        self.wake.notify_one();
+    }
+
+    /// Lets events come together, but not while somebody waits.
+    pub(super) async fn gather(&self, time: Duration) {
+        let waited_for = {
+            let state = lock(&self.state);
+            state.urged || state.closed || !state.words.is_empty()
+        };
+        if !waited_for {
+            // Running out is the usual end of it.
+            let _ = tokio::time::timeout(time, self.hurry.notified()).await;
+        }
     }
 
     /// Until there may be something to do.

@@ -114,7 +114,7 @@ impl Writer {
     /// Until something is to be done, or may be worth trying again.
     async fn wait(&mut self) {
         if !self.shared.queue.is_empty() && self.trouble.is_none() {
-            return;
+            return self.shared.queue.gather(GATHER).await;
         }
         let mut until = self.trouble.as_ref().map(|trouble| trouble.retry_at);
         let mut at_latest = |time: Instant| until = Some(until.map_or(time, |until| until.min(time)));
@@ -138,9 +138,7 @@ impl Writer {
             }
             None => self.shared.queue.woken().await,
         }
-        if !self.shared.queue.is_closed() && !self.shared.queue.has_words() {
-            tokio::time::sleep(GATHER).await;
-        }
+        self.shared.queue.gather(GATHER).await;
     }
 
     fn is_over(&mut self) -> bool {
