@@ -1,7 +1,7 @@
 //! Starting the program itself, and saying precisely why it did not start.
 
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     fs, io,
     io::Read,
     os::{
@@ -22,9 +22,9 @@ const DEFAULT_PATH: &str = "/bin:/usr/bin";
 const SHEBANG_LENGTH: u64 = 256;
 
 /// Starts the program with these three standard streams, in a process group of its own.
-pub(crate) fn launch(request: &StartRequest, streams: &[OwnedFd; 3]) -> Result<Pid, StartError> {
+pub(crate) fn launch(request: &StartRequest<'_>, streams: &[OwnedFd; 3]) -> Result<Pid, StartError> {
     let program = find(request)?;
-    let spawned = match spawn(request, streams, &program, &request.program, &[]) {
+    let spawned = match spawn(request, streams, &program, request.program, &[]) {
         // As execvp(3) does for a text file without `#!`.
         Err(error) if error.raw_os_error() == Some(Errno::NOEXEC.raw_os_error()) => spawn(
             request,
@@ -39,7 +39,7 @@ pub(crate) fn launch(request: &StartRequest, streams: &[OwnedFd; 3]) -> Result<P
 }
 
 fn spawn(
-    request: &StartRequest,
+    request: &StartRequest<'_>,
     streams: &[OwnedFd; 3],
     program: &Path,
     name: &OsStr,
@@ -52,8 +52,8 @@ fn spawn(
         .args(first)
         .args(&request.args)
         .env_clear()
-        .envs(request.env.iter().map(|(name, value)| (name, value)))
-        .current_dir(&request.cwd)
+        .envs(request.env.iter().copied())
+        .current_dir(request.cwd)
         .stdin(Stdio::from(stdin.try_clone()?))
         .stdout(Stdio::from(stdout.try_clone()?))
         .stderr(Stdio::from(stderr.try_clone()?))
@@ -70,8 +70,8 @@ fn spawn(
 }
 
 /// The file to execute, found as execvp(3) finds it in the child's own environment and folder.
-fn find(request: &StartRequest) -> Result<PathBuf, StartError> {
-    let name = &request.program;
+fn find(request: &StartRequest<'_>) -> Result<PathBuf, StartError> {
+    let name = request.program;
     if name.as_bytes().contains(&b'/') {
         return Ok(request.cwd.join(name));
     }
@@ -79,10 +79,10 @@ fn find(request: &StartRequest) -> Result<PathBuf, StartError> {
         .env
         .iter()
         .rev()
-        .find(|(variable, _)| variable == "PATH")
-        .map_or_else(|| OsString::from(DEFAULT_PATH), |(_, value)| value.clone());
+        .find(|(variable, _)| *variable == "PATH")
+        .map_or(OsStr::new(DEFAULT_PATH), |(_, value)| *value);
     let mut denied = None;
-    for folder in std::env::split_paths(&path) {
+    for folder in std::env::split_paths(path) {
         let candidate = request.cwd.join(folder).join(name);
         match fs::metadata(&candidate) {
             Ok(found) if found.is_file() && found.permissions().mode() & 0o111 != 0 => return Ok(candidate),
@@ -90,7 +90,7 @@ fn find(request: &StartRequest) -> Result<PathBuf, StartError> {
             Err(_) => {}
         }
     }
-    if let Some(cause) = bad_folder(&request.cwd) {
+    if let Some(cause) = bad_folder(request.cwd) {
         return Err(StartError {
             kind: StartErrorKind::NotFound,
             cause,
@@ -108,11 +108,11 @@ fn find(request: &StartRequest) -> Result<PathBuf, StartError> {
     })
 }
 
-fn explain(request: &StartRequest, program: &Path, error: &io::Error) -> StartError {
+fn explain(request: &StartRequest<'_>, program: &Path, error: &io::Error) -> StartError {
     let kind = StartErrorKind::from_errno(error.raw_os_error().unwrap_or_default());
     let program_is = |what: &str| format!("{} {what}", program.display());
     let cause = match kind {
-        StartErrorKind::NotFound => bad_folder(&request.cwd).unwrap_or_else(|| {
+        StartErrorKind::NotFound => bad_folder(request.cwd).unwrap_or_else(|| {
             if fs::symlink_metadata(program).is_err() {
                 program_is("does not exist")
             } else if let Some(interpreter) = shebang(program) {
@@ -138,9 +138,7 @@ fn explain(request: &StartRequest, program: &Path, error: &io::Error) -> StartEr
             let size: usize = request.args.iter().map(|arg| arg.len() + 1).sum();
             format!("the arguments ({size} bytes) and the environment are larger than the kernel takes")
         }
-        StartErrorKind::Other(_) => {
-            bad_folder(&request.cwd).unwrap_or_else(|| program_is(&error.to_string()))
-        }
+        StartErrorKind::Other(_) => bad_folder(request.cwd).unwrap_or_else(|| program_is(&error.to_string())),
     };
     StartError { kind, cause }
 }

@@ -62,9 +62,8 @@ impl Reaper {
         rustix::process::setsid()?;
         tree::adopt_orphans()?;
         // A reaper whose tree is empty is as good as a new one, and quicker.
-        while let Some(request) = self.next_request()? {
-            let (request, descriptors) = request;
-            match start(&request, descriptors) {
+        while let Some((payload, descriptors)) = self.next_request()? {
+            match start(&StartRequest::from_payload(&payload)?, descriptors) {
                 Ok(child) => {
                     self.report(&Report::Started)?;
                     if self.watch(child)? == Then::End {
@@ -81,7 +80,7 @@ impl Reaper {
     }
 
     /// What to start next; None when there will be nothing more.
-    fn next_request(&mut self) -> io::Result<Option<(StartRequest, Vec<OwnedFd>)>> {
+    fn next_request(&mut self) -> io::Result<Option<(Vec<u8>, Vec<OwnedFd>)>> {
         loop {
             let woken = self.wait()?;
             if woken.life_line {
@@ -96,7 +95,7 @@ impl Reaper {
                 };
                 // An order to end a tree that had ended by itself when the order was given.
                 if tag == wire::START {
-                    return Ok(Some((StartRequest::from_payload(&payload)?, descriptors)));
+                    return Ok(Some((payload, descriptors)));
                 }
             }
         }
@@ -210,7 +209,7 @@ fn how_it_ended(status: WaitStatus) -> Ended {
     }
 }
 
-fn start(request: &StartRequest, descriptors: Vec<OwnedFd>) -> Result<Pid, StartError> {
+fn start(request: &StartRequest<'_>, descriptors: Vec<OwnedFd>) -> Result<Pid, StartError> {
     let streams = <[OwnedFd; 3]>::try_from(descriptors).map_err(|_| StartError {
         kind: StartErrorKind::Other(0),
         cause: "the standard descriptors did not arrive".to_owned(),

@@ -1,6 +1,7 @@
 //! Following one run from the server's side: its output, its end, its deadline.
 
 use std::{
+    ffi::OsString,
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     sync::Arc,
@@ -46,7 +47,7 @@ const FAR: Duration = Duration::from_hours(24 * 365);
 const TRIES: usize = 3;
 
 pub(crate) async fn supervise(pool: &Pool, run: Run) -> Result<Finished, ExecError> {
-    let request = request(&run.command)?;
+    let request = request(&run.command)?.to_message();
     let mut run = run;
     for _ in 0..TRIES {
         let waiting = tokio::time::timeout(run.limits.timeout.min(LONGEST_WAIT), pool.reaper());
@@ -64,7 +65,7 @@ pub(crate) async fn supervise(pool: &Pool, run: Run) -> Result<Finished, ExecErr
 
 async fn begin(
     run: Run,
-    request: &StartRequest,
+    request: &[u8],
     reaper: Reaper,
     spawner: Arc<Spawner>,
 ) -> Result<Supervisor, ExecError> {
@@ -296,11 +297,10 @@ struct Link {
 
 impl Link {
     /// Tells a reaper what to start.
-    async fn start(reaper: Reaper, request: &StartRequest, streams: &[BorrowedFd<'_>]) -> Self {
-        let message = request.to_message();
+    async fn start(reaper: Reaper, message: &[u8], streams: &[BorrowedFd<'_>]) -> Self {
         // Directly: the socket is empty, and Tokio might first want to hear from the system that it is. When the
         // reaper is gone, the end of the socket says so as well.
-        let sent = wire::send_with_descriptors(&reaper.socket, &message, streams).unwrap_or(message.len());
+        let sent = wire::send_with_descriptors(&reaper.socket, message, streams).unwrap_or(message.len());
         let mut link = Self {
             reaper,
             received: Vec::new(),
@@ -371,7 +371,7 @@ impl Link {
 }
 
 /// What a reaper is told. What no kernel could take is refused here.
-fn request(command: &Command) -> Result<StartRequest, ExecError> {
+fn request(command: &Command) -> Result<StartRequest<'_>, ExecError> {
     use std::os::unix::ffi::OsStrExt;
     let has_nul = |text: &std::ffi::OsStr| text.as_bytes().contains(&0);
     if has_nul(&command.program) || command.args.iter().any(|arg| has_nul(arg)) {
@@ -394,14 +394,14 @@ fn request(command: &Command) -> Result<StartRequest, ExecError> {
         }
     }
     Ok(StartRequest {
-        program: command.program.clone(),
-        args: command.args.clone(),
-        cwd: command.cwd.clone(),
+        program: &command.program,
+        args: command.args.iter().map(OsString::as_os_str).collect(),
+        cwd: &command.cwd,
         env: command
             .env
             .iter()
             .filter(|(name, _)| !name.as_bytes().starts_with(b"SUREHAND_"))
-            .cloned()
+            .map(|(name, value)| (name.as_os_str(), value.as_os_str()))
             .collect(),
         confinement: command.confinement.clone(),
     })

@@ -3,14 +3,14 @@
 //! A message is a tag, a length and a payload. Descriptors travel with the first byte of a message.
 
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     io::{self, IoSlice, IoSliceMut, Read},
     mem::MaybeUninit,
     os::{
         fd::{AsFd, BorrowedFd, OwnedFd},
-        unix::ffi::{OsStrExt, OsStringExt},
+        unix::ffi::OsStrExt,
     },
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use rustix::net::{
@@ -52,13 +52,13 @@ pub(crate) fn read_word([what, a, b, c, d]: [u8; WORD]) -> (u8, i32) {
     (what, i32::from_le_bytes([a, b, c, d]))
 }
 
-/// What a reaper starts.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct StartRequest {
-    pub(crate) program: OsString,
-    pub(crate) args: Vec<OsString>,
-    pub(crate) cwd: PathBuf,
-    pub(crate) env: Vec<(OsString, OsString)>,
+/// What a reaper starts. Borrowed, at either end: an environment is a hundred small texts.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct StartRequest<'a> {
+    pub(crate) program: &'a OsStr,
+    pub(crate) args: Vec<&'a OsStr>,
+    pub(crate) cwd: &'a Path,
+    pub(crate) env: Vec<(&'a OsStr, &'a OsStr)>,
     pub(crate) confinement: Option<Confinement>,
 }
 
@@ -160,11 +160,11 @@ fn payload_length(header: [u8; HEADER]) -> io::Result<usize> {
     Ok(length)
 }
 
-impl StartRequest {
+impl<'a> StartRequest<'a> {
     /// The message that asks for this.
     pub(crate) fn to_message(&self) -> Vec<u8> {
         let mut out = Writer(Vec::with_capacity(8 << 10));
-        out.text(&self.program);
+        out.text(self.program);
         out.text(self.cwd.as_os_str());
         out.count(self.args.len());
         for arg in &self.args {
@@ -192,10 +192,10 @@ impl StartRequest {
     }
 
     /// Reads the payload of a [`START`] message.
-    pub(crate) fn from_payload(payload: &[u8]) -> io::Result<Self> {
+    pub(crate) fn from_payload(payload: &'a [u8]) -> io::Result<Self> {
         let mut input = Reader(payload);
         let program = input.text()?;
-        let cwd = input.text()?.into();
+        let cwd = Path::new(input.text()?);
         let args = (0..input.count()?)
             .map(|_| input.text())
             .collect::<Result<_, _>>()?;
@@ -344,9 +344,9 @@ impl<'a> Reader<'a> {
         Ok(i32::from_le_bytes(self.four()?))
     }
 
-    fn text(&mut self) -> io::Result<OsString> {
+    fn text(&mut self) -> io::Result<&'a OsStr> {
         let length = self.count()?;
-        Ok(OsString::from_vec(self.take(length)?.to_vec()))
+        Ok(OsStr::from_bytes(self.take(length)?))
     }
 
     fn paths(&mut self) -> io::Result<Vec<PathBuf>> {
@@ -361,10 +361,10 @@ mod tests {
     #[test]
     fn a_request_survives_the_wire() {
         let request = StartRequest {
-            program: "bash".into(),
-            args: vec!["a b".into(), OsString::from_vec(vec![0xff, b'x'])],
-            cwd: "/tmp".into(),
-            env: vec![("A".into(), "1=2".into()), ("B".into(), "".into())],
+            program: "bash".as_ref(),
+            args: vec!["a b".as_ref(), OsStr::from_bytes(&[0xff, b'x'])],
+            cwd: "/tmp".as_ref(),
+            env: vec![("A".as_ref(), "1=2".as_ref()), ("B".as_ref(), "".as_ref())],
             confinement: Some(Confinement {
                 read: vec!["/usr".into()],
                 write: vec![],

@@ -76,8 +76,8 @@ fn fits(value: &Value, left: &mut usize) -> bool {
 
 /// Everything that a call is planned from.
 pub(super) struct Planner {
-    pub(super) entry: Entry,
-    pub(super) surroundings: Surroundings,
+    pub(super) entry: Arc<Entry>,
+    pub(super) surroundings: Arc<Surroundings>,
     pub(super) scripts: Arc<Scripts>,
     pub(super) executor: Executor,
     pub(super) dry_run: bool,

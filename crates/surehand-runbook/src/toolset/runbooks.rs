@@ -65,7 +65,8 @@ impl std::error::Error for LoadError {}
 #[derive(Debug)]
 pub struct Runbooks {
     paths: Vec<PathBuf>,
-    options: RunbookOptions,
+    dry_run: bool,
+    surroundings: Arc<Surroundings>,
     served: RwLock<Arc<Served>>,
     changes: broadcast::Sender<Change>,
     scripts: Arc<Scripts>,
@@ -91,7 +92,8 @@ impl Runbooks {
         Ok(Arc::new(Self {
             loaded,
             paths,
-            options,
+            dry_run: options.dry_run,
+            surroundings: Arc::new(options.surroundings),
             served: RwLock::new(Arc::new(served)),
             changes: broadcast::Sender::new(CHANGES_KEPT),
             scripts: Arc::default(),
@@ -177,11 +179,11 @@ impl Toolset for RunbookToolset {
             });
         };
         let planner = Planner {
-            entry: entry.clone(),
-            surroundings: self.runbooks.options.surroundings.clone(),
+            entry: Arc::clone(entry),
+            surroundings: Arc::clone(&self.runbooks.surroundings),
             scripts: Arc::clone(&self.runbooks.scripts),
             executor: self.executor.clone(),
-            dry_run: self.runbooks.options.dry_run || call.dry_run,
+            dry_run: self.runbooks.dry_run || call.dry_run,
         };
         if is_light(entry, &call.arguments) {
             return planner.prepare(&call.arguments);

@@ -46,7 +46,7 @@ impl Entry {
 /// All runbooks of all manifests.
 #[derive(Debug, Default)]
 pub(super) struct Served {
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<Arc<Entry>>,
     by_name: HashMap<String, usize>,
 }
 
@@ -85,13 +85,13 @@ impl Served {
                 continue;
             }
             self.by_name.insert(tool.name.clone(), self.entries.len());
-            self.entries.push(Entry {
+            self.entries.push(Arc::new(Entry {
                 manifest: Arc::clone(&manifest),
                 places: Arc::clone(places),
                 index,
                 tool,
                 confinement: confinement(&manifest, runbook),
-            });
+            }));
         }
         if problems.is_empty() {
             Ok(())
@@ -105,7 +105,7 @@ impl Served {
     }
 
     /// The runbook behind a tool's name.
-    pub(super) fn get(&self, tool: &str) -> Option<&Entry> {
+    pub(super) fn get(&self, tool: &str) -> Option<&Arc<Entry>> {
         self.by_name.get(tool).map(|index| &self.entries[*index])
     }
 }
