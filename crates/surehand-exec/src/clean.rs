@@ -31,6 +31,7 @@ pub(crate) struct Cleaner {
     sequence: String,
     at_start: bool,
     carriage_return: bool,
+    continued: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,6 +64,7 @@ impl Cleaner {
             sequence: String::new(),
             at_start: true,
             carriage_return: false,
+            continued: false,
         }
     }
 
@@ -79,6 +81,11 @@ impl Cleaner {
             joined.extend_from_slice(piece);
             self.decode(&joined, sink);
         }
+    }
+
+    /// Whether the beginning of the unfinished line was passed on already.
+    pub(crate) fn is_continued(&self) -> bool {
+        self.continued
     }
 
     /// The unfinished line as it stands now.
@@ -130,6 +137,7 @@ impl Cleaner {
             if end > 0 {
                 self.pass_on(sink);
                 sink.text(&text[..end]);
+                self.continued = false;
             }
             self.line.push_str(&text[end..]);
             return self.limit(sink);
@@ -158,6 +166,7 @@ impl Cleaner {
         if end > 0 {
             self.pass_on(sink);
             sink.ascii(&text[..end]);
+            self.continued = !text[..end].ends_with(b"\n");
         }
         self.line.push_str(&String::from_utf8_lossy(&text[end..]));
         self.limit(sink);
@@ -223,6 +232,7 @@ impl Cleaner {
             '\n' => {
                 self.pass_on(sink);
                 sink.ascii(b"\n");
+                self.continued = false;
             }
             '\r' => self.carriage_return = true,
             '\u{8}' => {
@@ -313,6 +323,7 @@ impl Cleaner {
             .map_or(self.line.len(), |rewriting| rewriting.line.len());
         if length > LONGEST_LINE {
             self.pass_on(sink);
+            self.continued = true;
         }
     }
 

@@ -145,8 +145,10 @@ impl Sealed {
         for path in &self.confinement.read {
             rules = rules.add_rule(granted(path, read)?)?;
         }
+        // Devices are no files: whoever may make them reaches what is behind them.
+        let write = all & !(AccessFs::MakeChar | AccessFs::MakeBlock);
         for path in &self.confinement.write {
-            rules = rules.add_rule(granted(path, all)?)?;
+            rules = rules.add_rule(granted(path, write)?)?;
         }
         let status = rules.restrict_self()?;
         if status.ruleset == RulesetStatus::NotEnforced || !status.no_new_privs {
@@ -205,12 +207,23 @@ fn guard_filters() -> io::Result<Vec<BpfProgram>> {
         (libc::SYS_ioprio_set, vec![unless_zero(1)?]),
         // Without a path it is for an open file, and sets its times to now or to what its owner likes.
         (libc::SYS_utimensat, vec![unless_zero(1)?]),
+        (
+            libc::SYS_ioctl,
+            FILE_FLAGS
+                .iter()
+                .map(|flags| when_equal(1, *flags))
+                .collect::<io::Result<_>>()?,
+        ),
     ];
     Ok(vec![
         refuse(libc::EPERM, always.chain(of_others).chain(whose))?,
         refuse_other_numbering(),
     ])
 }
+
+/// What `ioctl` does to the flags of a file that may only be read: `FS_IOC_SETFLAGS` (of 64 and of 32
+/// bits), `FS_IOC_FSSETXATTR`, `FS_IOC_SETVERSION` (linux/fs.h).
+const FILE_FLAGS: &[u64] = &[0x4008_6602, 0x4004_6602, 0x401c_5820, 0x4008_7602];
 
 /// Calls whose first argument is a process; zero is the caller.
 const OF_OTHERS: &[libc::c_long] = &[
@@ -248,6 +261,7 @@ const ALWAYS_REFUSED: &[libc::c_long] = &[
     libc::SYS_utimes,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_futimesat,
+    FILE_SETATTR,
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
@@ -257,6 +271,13 @@ const ALWAYS_REFUSED: &[libc::c_long] = &[
     libc::SYS_migrate_pages,
     libc::SYS_move_pages,
     libc::SYS_mount,
+    MOUNT_SETATTR,
+    OPEN_TREE,
+    MOVE_MOUNT,
+    FSOPEN,
+    FSCONFIG,
+    FSMOUNT,
+    FSPICK,
     libc::SYS_umount2,
     libc::SYS_pivot_root,
     libc::SYS_chroot,
@@ -303,13 +324,28 @@ const ALWAYS_REFUSED: &[libc::c_long] = &[
     libc::SYS_vhangup,
 ];
 // The same on every architecture (the kernel's syscall.tbl).
+const OPEN_TREE: libc::c_long = 428;
+const MOVE_MOUNT: libc::c_long = 429;
+const FSOPEN: libc::c_long = 430;
+const FSCONFIG: libc::c_long = 431;
+const FSMOUNT: libc::c_long = 432;
+const FSPICK: libc::c_long = 433;
+const MOUNT_SETATTR: libc::c_long = 442;
 const FCHMODAT2: libc::c_long = 452;
 const SETXATTRAT: libc::c_long = 463;
 const REMOVEXATTRAT: libc::c_long = 466;
+const FILE_SETATTR: libc::c_long = 469;
 
 /// A rule that holds when this argument is not zero.
 fn unless_zero(argument: u8) -> io::Result<SeccompRule> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)
+        .and_then(|condition| SeccompRule::new(vec![condition]))
+        .map_err(io::Error::other)
+}
+
+/// A rule that holds when the lower half of this argument is this.
+fn when_equal(argument: u8, value: u64) -> io::Result<SeccompRule> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)
         .and_then(|condition| SeccompRule::new(vec![condition]))
         .map_err(io::Error::other)
 }

@@ -193,6 +193,8 @@ impl Shown {
         let line = cleaner.line();
         let line = match &self.make_filter {
             None => line.into_owned(),
+            // Where a long line was cut, a secret may have been.
+            Some(_) if cleaner.is_continued() => String::new(),
             Some(make) => {
                 let mut shown = Vec::new();
                 make().feed(line.as_bytes(), &mut shown);
@@ -273,5 +275,22 @@ mod tests {
         assert_eq!(view.shown.newest(&view.cleaner), "20%");
         view.feed(b" secr");
         assert_eq!(view.shown.newest(&view.cleaner), "20% ");
+    }
+
+    #[test]
+    fn the_newest_line_shows_no_end_of_a_secret_that_a_long_line_was_cut_in() {
+        for length in 16_380..16_390 {
+            let mut view = View::new(Stream::Stdout, 1 << 20, Some(hide()), None, None);
+            view.feed("x".repeat(length).as_bytes());
+            for byte in b"secret" {
+                view.feed(&[*byte]);
+            }
+            let newest = view.shown.newest(&view.cleaner);
+            assert!(
+                !newest.ends_with("et") && !newest.ends_with('t'),
+                "{length}: {}",
+                &newest[newest.len() - 10..]
+            );
+        }
     }
 }

@@ -549,3 +549,21 @@ async fn a_grant_does_not_follow_a_link_that_was_put_in_its_place() {
         "{error}"
     );
 }
+
+#[tokio::test]
+async fn a_confined_command_makes_no_devices_and_sets_no_flags() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["in", "out"] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    fs::write(folder.path().join("in/a"), "a").unwrap();
+    let script = "mknod out/null c 1 3 2>/dev/null || echo 'no device'; mkfifo out/fifo && echo fifo; \
+        perl -e 'open my $f, \"<\", \"in/a\" or die; my $v = pack(\"l\", 0x40); \
+        print ioctl($f, 0x40086602, $v) ? \"set\\n\" : \"no flags\\n\"'";
+    let finished = finish(confined(folder.path(), script)).await;
+    assert_eq!(
+        finished.stdout.text, "no device\nfifo\nno flags\n",
+        "{}",
+        finished.stderr.text
+    );
+}

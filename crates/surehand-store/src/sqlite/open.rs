@@ -85,8 +85,15 @@ pub(super) async fn connect(path: &Path, options: &SqliteOptions) -> Result<Sqli
         .busy_timeout(options.busy_timeout)
         .disable_statement_logging();
 
-    // First without any right to write, so that what is not understood stays as it is.
-    let mut looking = base.clone().read_only(true).connect().await.map_err(trouble)?;
+    // First without any right to write, so that what is not understood stays as it is. Where a process was killed while
+    // it made the database, SQLite has to take back what was begun before anything can be read.
+    let unfinished = has_rollback_journal(path);
+    let mut looking = base
+        .clone()
+        .read_only(!unfinished)
+        .connect()
+        .await
+        .map_err(trouble)?;
     let version = version(&mut looking, path).await;
     let closed = looking.close().await;
     let version = version?;
@@ -110,6 +117,13 @@ pub(super) async fn connect(path: &Path, options: &SqliteOptions) -> Result<Sqli
         migrate(&mut connection, path).await?;
     }
     Ok(connection)
+}
+
+/// Whether there is a journal to roll back. In WAL mode, that is from the second start on, there never is.
+fn has_rollback_journal(path: &Path) -> bool {
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-journal");
+    std::fs::metadata(journal).is_ok_and(|found| found.len() > 0)
 }
 
 /// The schema version; 0 for an empty database.

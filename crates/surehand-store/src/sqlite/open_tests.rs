@@ -158,3 +158,38 @@ async fn the_connection_is_set_as_promised() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_database_whose_making_was_killed_half_way_is_opened() {
+    let (dir, killed) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    drop(
+        SqliteStore::open(dir.path(), &SqliteOptions::default())
+            .await
+            .unwrap(),
+    );
+    let path = dir.path().join(FILE_NAME);
+    let mut connection = SqliteConnectOptions::new()
+        .filename(&path)
+        .journal_mode(SqliteJournalMode::Delete)
+        .pragma("cache_size", "1")
+        .connect()
+        .await
+        .unwrap();
+    for statement in [
+        "BEGIN IMMEDIATE",
+        "CREATE TABLE half AS SELECT randomblob(100000) AS x",
+        "CREATE INDEX i ON half (x)",
+    ] {
+        sqlx::query(statement).execute(&mut connection).await.unwrap();
+    }
+    // What a SIGKILL leaves: both files as they are in the middle of the transaction.
+    let journal = format!("{FILE_NAME}-journal");
+    for name in [FILE_NAME, &journal] {
+        std::fs::copy(dir.path().join(name), killed.path().join(name)).unwrap();
+    }
+    assert!(std::fs::metadata(killed.path().join(&journal)).unwrap().len() > 0);
+    let store = SqliteStore::open(killed.path(), &SqliteOptions::default())
+        .await
+        .unwrap();
+    assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
+}
