@@ -82,10 +82,15 @@ pub(crate) async fn call_tool(
             return call.hand_over(&requests, state);
         }
         inputs = match call.ask(&requests).await {
-            Ok(answers) => Inputs {
+            Ok(Some(answers)) => Inputs {
                 answers,
                 state: Some(state),
             },
+            // It said that it can ask, and cannot: then it is treated as one that never said so.
+            Ok(None) => {
+                call.peer.elicitation = false;
+                Inputs::default()
+            }
             Err(error) => return convert::call_error(&call.tool, &error).map(Into::into),
         };
     }
@@ -202,11 +207,11 @@ impl Round<'_> {
         Ok(InputRequiredResult::from_request_state(sealed).into())
     }
 
-    /// Asks one question after the other and waits for the answers.
+    /// Asks one question after the other and waits for the answers. None where the client turns out unable to ask.
     async fn ask(
         &self,
         requests: &[(String, InputRequest)],
-    ) -> Result<BTreeMap<String, surehand_core::InputAnswer>, CallError> {
+    ) -> Result<Option<BTreeMap<String, surehand_core::InputAnswer>>, CallError> {
         let mut answers = BTreeMap::new();
         for (key, request) in requests {
             let asked = self.session.elicitations.ask(
@@ -219,14 +224,12 @@ impl Round<'_> {
                 Asked::Answered(answer) => answers.insert(key.clone(), answer),
                 Asked::Cancelled => return Err(CallError::Cancelled),
                 Asked::Failed(problem) => {
-                    return Err(CallError::Unavailable(format!(
-                        "Refused: {}: {problem}",
-                        self.tool
-                    )));
+                    tracing::warn!(tool = self.tool, "{problem}");
+                    return Ok(None);
                 }
             };
         }
-        Ok(answers)
+        Ok(Some(answers))
     }
 }
 

@@ -178,6 +178,21 @@ fn without_a_question_a_person_releases_exactly_these_arguments_once() {
 }
 
 #[test]
+fn a_client_that_cannot_ask_though_it_said_so_leaves_the_call_to_be_released() {
+    let project = project();
+    let mut session = asking(&project);
+    let id = session.send_call("wipe", &json!({"what": "a"}));
+    let question = session.notified("elicitation/create");
+    session.respond_with_error(&question["id"], -32601, "Method not found");
+    let waiting = session.answer(id);
+    assert_eq!(
+        waiting["result"]["structuredContent"]["status"], "pending_approval",
+        "{waiting}"
+    );
+    assert_eq!(ran(&project), "");
+}
+
+#[test]
 fn without_history_a_call_that_cannot_be_asked_for_is_refused() {
     let project = project();
     let mut session = project.serve(["--no-history"]).initialized();

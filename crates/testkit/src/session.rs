@@ -119,6 +119,11 @@ impl Session {
         self.write(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
     }
 
+    /// Answers a request of the server with an error.
+    pub fn respond_with_error(&mut self, id: &Value, code: i64, message: &str) {
+        self.write(&json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}));
+    }
+
     /// Waits for a notification, or a request, of the server.
     pub fn notified(&mut self, method: &str) -> Value {
         self.wait_for(|message| message.get("method") == Some(&json!(method)))
