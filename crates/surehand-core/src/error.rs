@@ -2,6 +2,9 @@
 
 use crate::Decision;
 
+/// So many problems are told; who makes more has other worries.
+const MOST_PROBLEMS: usize = 50;
+
 /// A call whose arguments do not fit. The model that made it can repair it, so every problem is named.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.text())]
@@ -23,11 +26,19 @@ impl Refusal {
     }
 
     fn text(&self) -> String {
-        self.problems
-            .iter()
+        let shown = self.problems.iter().take(MOST_PROBLEMS);
+        let mut lines: Vec<String> = shown
             .map(|problem| format!("Refused: {}: {problem}", self.tool))
-            .collect::<Vec<_>>()
-            .join("\n")
+            .collect();
+        if let Some(more) = self
+            .problems
+            .len()
+            .checked_sub(MOST_PROBLEMS)
+            .filter(|more| *more > 0)
+        {
+            lines.push(format!("Refused: {}: ... and {more} more problems", self.tool));
+        }
+        lines.join("\n")
     }
 }
 

@@ -137,7 +137,13 @@ fn add_forms(needles: &mut BTreeSet<Vec<u8>>, text: &str) {
             );
         }
     }
+    // As some escape what HTML would take for markup.
+    let html = ascii
+        .replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026");
     needles.insert(ascii.into_bytes());
+    needles.insert(html.into_bytes());
     // As a shell shows the words of a command (`set -x`).
     needles.insert(text.replace('\'', r"'\''").into_bytes());
 }

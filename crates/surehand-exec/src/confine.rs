@@ -288,6 +288,9 @@ const ALWAYS_REFUSED: &[libc::c_long] = &[
     libc::SYS_perf_event_open,
     libc::SYS_userfaultfd,
     libc::SYS_fanotify_init,
+    libc::SYS_inotify_init1,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_inotify_init,
     // Memory, queues and semaphores that belong to nobody's folder.
     libc::SYS_shmget,
     libc::SYS_shmat,

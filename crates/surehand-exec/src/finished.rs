@@ -89,6 +89,7 @@ impl StartErrorKind {
             Self::NotFound => "ENOENT".to_owned(),
             Self::Denied => "EACCES".to_owned(),
             Self::TooBig => "E2BIG".to_owned(),
+            Self::Other(0) => "refused".to_owned(),
             Self::Other(ENOTDIR) => "ENOTDIR".to_owned(),
             Self::Other(errno) => format!("errno {errno}"),
         }

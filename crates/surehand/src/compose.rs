@@ -17,6 +17,7 @@ use tokio::task::JoinHandle;
 use crate::{
     config::{Settings, absolute},
     errors::{CliError, hint_line, warn},
+    user,
 };
 
 /// How long the last events may take to reach the disk when the program ends.
@@ -48,7 +49,7 @@ impl Composed {
         let runbooks = runbooks(settings)?;
         let mut builder = Host::builder()
             .policy(Arc::new(LocalPolicy))
-            .lock_folder(lock_folder(settings))
+            .lock_folder(Some(lock_folder(settings)))
             .dry_run(settings.dry_run);
         if let Some(runbooks) = &runbooks {
             builder = builder.toolset(runbooks.toolset(Executor::new(ExecutorConfig::default())));
@@ -145,8 +146,14 @@ fn history(settings: &Settings) -> Option<History> {
 }
 
 /// Locks hold across processes that share a state folder, history or not.
-fn lock_folder(settings: &Settings) -> Option<PathBuf> {
-    settings.state_folder.as_ref().map(|folder| folder.join("locks"))
+/// Where locks are shared between servers. Where there is no place for state there is still one for these: calls that
+/// must not overlap do not begin to, only because nothing is remembered.
+fn lock_folder(settings: &Settings) -> PathBuf {
+    let folder = settings
+        .state_folder
+        .clone()
+        .unwrap_or_else(|| std::env::temp_dir().join(format!("surehand-{}", user::number())));
+    folder.join("locks")
 }
 
 /// The person at this command line.

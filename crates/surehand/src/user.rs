@@ -17,6 +17,18 @@ pub(crate) fn principal(environment: &Environment) -> Result<String, CliError> {
     Ok(name)
 }
 
+/// What tells this user's files from those of others in a folder that all may write to.
+#[cfg(unix)]
+pub(crate) fn number() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// The folder for temporary files is the user's own here.
+#[cfg(not(unix))]
+pub(crate) fn number() -> u32 {
+    0
+}
+
 #[cfg(unix)]
 fn system_user(environment: &Environment) -> String {
     let id = rustix::process::geteuid().as_raw();

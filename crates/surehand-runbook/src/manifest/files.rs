@@ -1,6 +1,9 @@
 //! The fifth stage: what is on disk.
 
-use std::{io::ErrorKind, path::Path};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use super::{
     model::{Manifest, Runbook},
@@ -39,17 +42,35 @@ pub fn check_files(manifest: &Manifest) -> Vec<Problem> {
                 complain(format!("confine cannot be enforced here: {lacking}"));
             }
             for path in confine.read.iter().chain(&confine.write) {
-                let path = resolve(manifest.folder(), path);
-                if !path.exists() {
-                    complain(format!(
+                match through_links(manifest, path) {
+                    Ok(None) => {}
+                    Ok(Some(real)) => complain(format!(
+                        "confine: {path} leads through a symbolic link, which a script may exchange; name what it leads to: {}",
+                        real.display()
+                    )),
+                    Err(_) => complain(format!(
                         "confine names a path that does not exist: {}",
-                        path.display()
-                    ));
+                        resolve(manifest.folder(), path).display()
+                    )),
                 }
             }
         }
     }
     problems
+}
+
+/// Where a path leads that is not its own place: below the manifest's folder, which itself may be a link, or from the
+/// root. None where it leads through no link.
+fn through_links(manifest: &Manifest, path: &str) -> std::io::Result<Option<PathBuf>> {
+    let named = granted(manifest, path);
+    let real = named.canonicalize()?;
+    Ok((real != named).then_some(real))
+}
+
+/// The place that `confine` grants: without links in the folder of the manifest, and otherwise as it is named.
+pub(crate) fn granted(manifest: &Manifest, path: &str) -> PathBuf {
+    let folder = manifest.folder();
+    resolve(&folder.canonicalize().unwrap_or_else(|_| folder.to_owned()), path)
 }
 
 /// The original's words, and what they leave out.

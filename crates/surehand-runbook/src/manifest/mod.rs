@@ -26,7 +26,7 @@ pub use problem::{ManifestError, Problem, Stage};
 pub use schema::{manifest_reference, manifest_schema};
 pub use warnings::warnings;
 
-pub(crate) use files::{contained, script_mismatch};
+pub(crate) use files::{contained, granted, script_mismatch};
 pub(crate) use load::LARGEST as LARGEST_MANIFEST;
 pub(crate) use paths::{absolute, relative, resolve};
 pub(crate) use rules::{CONFIRM_TOKEN, DRY_RUN, is_reserved, obstacles};

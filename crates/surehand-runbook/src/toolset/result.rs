@@ -96,6 +96,9 @@ pub(super) fn outcome(
         status: ending.run_status,
         error: error.then(|| match start_error {
             Some(cause) => format!("{}: {cause}", ending.status),
+            None if finished.unconfirmed => {
+                format!("{}; not every process could be seen to end", ending.status)
+            }
             None => ending.status,
         }),
         ..Outcome::text(text)

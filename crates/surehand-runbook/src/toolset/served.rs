@@ -11,7 +11,7 @@ use surehand_exec::Confinement;
 
 use super::runbooks::LoadError;
 use crate::{
-    manifest::{Manifest, ManifestError, Problem, Runbook, Stage, check_files, load_manifest, resolve},
+    manifest::{Manifest, ManifestError, Problem, Runbook, Stage, check_files, granted, load_manifest},
     published,
 };
 
@@ -25,8 +25,7 @@ pub(super) struct Entry {
     pub(super) places: Arc<[PathBuf]>,
     index: usize,
     pub(super) tool: Tool,
-    /// What the runbook's `confine` grants, with symbolic links resolved now: one that is exchanged later, by another
-    /// runbook that may write there, grants nothing else.
+    /// What the runbook's `confine` grants. No part of it is a symbolic link, or the manifest would not have been loaded.
     confinement: Option<Confinement>,
 }
 
@@ -135,15 +134,10 @@ fn places(manifest: &Manifest) -> Result<Arc<[PathBuf]>, ManifestError> {
 
 fn confinement(manifest: &Manifest, runbook: &Runbook) -> Option<Confinement> {
     let confine = runbook.confine.as_ref()?;
-    let granted = |paths: &[String]| {
-        paths
-            .iter()
-            .map(|path| real(&resolve(manifest.folder(), path)))
-            .collect()
-    };
+    let all = |paths: &[String]| paths.iter().map(|path| granted(manifest, path)).collect();
     Some(Confinement {
-        read: granted(&confine.read),
-        write: granted(&confine.write),
+        read: all(&confine.read),
+        write: all(&confine.write),
         network: confine.network,
     })
 }

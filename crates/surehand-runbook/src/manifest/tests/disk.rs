@@ -83,6 +83,23 @@ fn a_confined_path_must_exist() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn a_confined_path_leads_through_no_link() {
+    let (folder, manifest) = on_disk(&with_runbook(json!({"confine": {"write": ["out/sub"]}})));
+    std::fs::create_dir(folder.path().join("real")).unwrap();
+    std::fs::create_dir(folder.path().join("out")).unwrap();
+    std::os::unix::fs::symlink("../real", folder.path().join("out/sub")).unwrap();
+    let problems = check_files(&manifest);
+    assert!(
+        problems[0]
+            .message
+            .contains("out/sub leads through a symbolic link"),
+        "{problems:?}"
+    );
+    assert!(problems[0].message.ends_with("/real"), "{problems:?}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_script_that_is_no_file_says_what_it_is() {
