@@ -195,9 +195,11 @@ impl Reaper {
         })
     }
 
+    /// One read takes all that waits: signals of one kind do not queue.
     fn drain_child_signal(&self) {
         let mut buffer = [0_u8; 1024];
-        while rustix::io::read(&self.child_signal, &mut buffer).is_ok_and(|read| read > 0) {}
+        // Nothing there is as good: children are looked for by themselves.
+        let _ = rustix::io::read(&self.child_signal, &mut buffer);
     }
 }
 

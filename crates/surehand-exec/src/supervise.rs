@@ -4,7 +4,7 @@ use std::{
     ffi::OsString,
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -409,11 +409,7 @@ fn request(command: &Command) -> Result<StartRequest<'_>, ExecError> {
 
 fn stdin(stdin: &Stdin) -> io::Result<OwnedFd> {
     match stdin {
-        Stdin::Null => Ok(rustix::fs::open(
-            "/dev/null",
-            OFlags::RDONLY | OFlags::CLOEXEC,
-            Mode::empty(),
-        )?),
+        Stdin::Null => null()?.try_clone(),
         Stdin::Bytes(bytes) => {
             use std::io::{Seek, Write};
             let memory = rustix::fs::memfd_create("stdin", rustix::fs::MemfdFlags::CLOEXEC)?;
@@ -425,9 +421,20 @@ fn stdin(stdin: &Stdin) -> io::Result<OwnedFd> {
     }
 }
 
+/// `/dev/null`, opened once.
+fn null() -> io::Result<&'static OwnedFd> {
+    static NULL: OnceLock<OwnedFd> = OnceLock::new();
+    if let Some(null) = NULL.get() {
+        return Ok(null);
+    }
+    let opened = rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    Ok(NULL.get_or_init(|| opened))
+}
+
 /// A pipe whose reading end does not block and whose writing end does.
 fn output_pipe() -> io::Result<(pipe::Receiver, OwnedFd)> {
     let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
     rustix::io::ioctl_fionbio(&reader, true)?;
-    Ok((pipe::Receiver::from_owned_fd(reader)?, writer))
+    // It is a pipe and does not block: no need to have that looked up.
+    Ok((pipe::Receiver::from_owned_fd_unchecked(reader)?, writer))
 }
