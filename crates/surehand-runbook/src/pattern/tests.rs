@@ -256,7 +256,8 @@ fn the_budget_is_shared_by_all_values_of_a_call() {
 }
 
 /// Patterns of every kind of part, over a small alphabet. (Not with characters beyond U+FFFF, which the other
-/// engine reads as one unit, nor with `*?` and `+?`, on which it can fill all memory; the table above has those.)
+/// engine reads as one unit, nor with `*?`, `+?` and counts within counts, on which it can fill all memory; the tables above
+/// have those.)
 fn patterns() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         8 => prop::sample::select(vec!["a", "b", "-", "é", "c"]).prop_map(str::to_owned),
@@ -266,13 +267,14 @@ fn patterns() -> impl Strategy<Value = String> {
         ])
         .prop_map(str::to_owned),
     ];
-    leaf.prop_recursive(4, 24, 4, |inner| {
+    let counted = prop::collection::vec(leaf.clone(), 1..3);
+    leaf.prop_recursive(4, 24, 4, move |inner| {
         prop_oneof![
             4 => prop::collection::vec(inner.clone(), 0..4).prop_map(|parts| parts.concat()),
             2 => prop::collection::vec(inner.clone(), 1..4).prop_map(|parts| format!("(?:{})", parts.join("|"))),
             2 => inner.clone().prop_map(|part| format!("({part})")),
-            3 => (inner.clone(), prop::sample::select(vec!["*", "+", "?", "??", "{2}", "{1,2}", "{0,2}?"]))
-                .prop_map(|(part, count)| format!("(?:{part}){count}")),
+            3 => (counted.clone(), prop::sample::select(vec!["*", "+", "?", "??", "{2}", "{1,2}", "{0,2}?"]))
+                .prop_map(|(parts, count)| format!("(?:{}){count}", parts.join("|"))),
             2 => (inner, prop::sample::select(vec!["(?=", "(?!", "(?<=", "(?<!"]))
                 .prop_map(|(part, look)| format!("{look}{part})")),
         ]
