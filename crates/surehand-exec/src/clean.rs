@@ -159,9 +159,7 @@ impl Cleaner {
         let end = if text.len() > LONGEST_LINE {
             text.len()
         } else {
-            text.iter()
-                .rposition(|byte| *byte == b'\n')
-                .map_or(0, |at| at + 1)
+            memchr::memrchr(b'\n', text).map_or(0, |at| at + 1)
         };
         if end > 0 {
             self.pass_on(sink);

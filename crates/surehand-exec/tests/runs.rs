@@ -551,6 +551,23 @@ async fn a_grant_does_not_follow_a_link_that_was_put_in_its_place() {
 }
 
 #[tokio::test]
+async fn a_confined_command_shares_no_memory_without_a_path() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["in", "out"] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    let script = "perl -e 'print defined(shmget(0, 100, 01600)) ? \"shared\\n\" : \"$!\\n\";
+        print defined(msgget(0, 01600)) ? \"queue\\n\" : \"$!\\n\"'";
+    let finished = finish(confined(folder.path(), script)).await;
+    assert_eq!(
+        finished.stdout.text,
+        "Operation not permitted\n".repeat(2),
+        "{}",
+        finished.stderr.text
+    );
+}
+
+#[tokio::test]
 async fn a_confined_command_makes_no_devices_and_sets_no_flags() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["in", "out"] {

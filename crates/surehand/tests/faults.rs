@@ -149,6 +149,32 @@ fn fault_15_a_destructive_runbook_never_overlaps_itself_in_two_servers_either() 
 }
 
 #[test]
+fn fault_15_a_destructive_runbook_never_overlaps_itself_without_a_state_folder_either() {
+    let project = project().runbook(
+        "t",
+        "echo s >> log; sleep 0.5; echo e >> log",
+        json!({"destructive": true}),
+    );
+    let call = || {
+        let call = project
+            .run(["call", "t"])
+            .without("HOME")
+            .without("SUREHAND_STATE_DIR");
+        call.env("TMPDIR", &project.folder().display().to_string())
+            .go()
+            .exits(0);
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(call);
+        scope.spawn(call);
+    });
+    assert_eq!(
+        fs::read_to_string(project.path("log")).unwrap(),
+        "s\ne\n".repeat(2)
+    );
+}
+
+#[test]
 fn fault_16_progress_carries_the_scripts_last_line() {
     let project = project().runbook("t", "for i in 1 2 3; do echo step $i; sleep 0.5; done", json!({}));
     let mut session = project.serve([]).initialized();
